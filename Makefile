@@ -1,0 +1,138 @@
+# iops - what programs really read and write
+#
+#   make                 build build/iops        make check      every test
+#   make demo            install what is missing, build, profile a real command
+#   make deps            install what the build and the tests need (Debian: apt)
+#   make SAN=address,undefined check             make COV=1 check   coverage
+#   make fuzz TIME=30    seconds per parser      make bench      ratios against peers
+#   make lint            arrows, shell, manual, format, sizes
+#   make install         into $(DESTDIR)$(PREFIX)
+
+VERSION := 0.1.0
+PREFIX  ?= /usr/local
+PKG     ?= pkg-config
+CLANG   ?= clang
+Q       := $(if $(V),,@)
+SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
+
+PKGS    := libcjson smartcols
+DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev
+TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
+           libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools gcc-multilib perl procps psmisc \
+           redis-server redis-tools util-linux sudo
+
+# One tree of objects for each way of building.
+comma   := ,
+B       := build$(if $(filter-out cc gcc,$(CC)),/$(notdir $(CC)))$(if $(SAN),/$(subst $(comma),-,$(SAN)))$(if $(COV),/cov)
+
+CFLAGS  ?= -O2 -g
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+           -Wpointer-arith -Wformat=2 -Wvla -Wundef $(if $(WERROR),-Werror)
+override CFLAGS += -std=gnu11 $(WARN) \
+           $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
+           $(if $(COV),--coverage -O0)
+override CPPFLAGS += -D_GNU_SOURCE -Iinclude -DVERSION='"$(VERSION)"' $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
+override LDLIBS += $(shell $(PKG) --libs $(PKGS) 2>/dev/null) -lm
+
+# Everything but main() is a library, so that tests can link it.
+SRC     := $(sort $(shell find src -name '*.c'))
+LIBOBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out src/main.c,$(SRC)))
+OBJ     := $(LIBOBJ) $(B)/src/main.o
+UNIT    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
+FUZZ    := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
+HELP    := $(patsubst tests/help/%.c,$(B)/help/%,$(wildcard tests/help/*.c)) \
+           $(B)/help/mkio32 $(B)/help/mkio-musl
+NEEDED  := $(shell $(PKG) --exists $(PKGS) 2>/dev/null && echo y)
+
+all: $(if $(NEEDED),,hint) $(B)/iops
+
+hint:
+	@echo "iops needs $(PKGS); 'make deps' installs them on Debian" >&2; exit 1
+
+$(B)/iops: $(B)/src/main.o $(B)/libiops.a
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(B)/libiops.a: $(LIBOBJ)
+	@echo "  AR    $@"
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/src/%.o: src/%.c $(B)/.flags
+	@echo "  CC    $<"
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# Rebuild all when the flags change.
+$(B)/.flags: FORCE
+	@mkdir -p $(@D); echo '$(CC) $(CPPFLAGS) $(CFLAGS)' | cmp -s - $@ || \
+	 echo '$(CC) $(CPPFLAGS) $(CFLAGS)' >$@
+
+# Tests: cmocka programs and shell scripts, all speaking TAP to prove. The helpers are
+# what is traced: static, so that no loader adds calls of its own, and never sanitized.
+$(B)/unit/%: tests/unit/%.c $(B)/libiops.a
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $< $(B)/libiops.a $(LDFLAGS) -lcmocka $(LDLIBS) -o $@
+HELPCC  := -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread
+$(B)/help/mkio: tests/help/mkio.c
+	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -static $< -o $@
+$(B)/help/mkio32: tests/help/mkio.c
+	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -m32 -static $< -o $@
+$(B)/help/mkio-musl: tests/help/mkio.c
+	$(Q)mkdir -p $(@D) && musl-gcc $(HELPCC) -static $< -o $@
+$(B)/help/selfview: tests/help/selfcalls.h
+$(B)/help/%: tests/help/%.c
+	$(Q)mkdir -p $(@D) && gcc $(HELPCC) $< -o $@
+
+check: deps-test
+	$(Q)$(MAKE) --no-print-directory check-only
+
+check-only: all $(UNIT) $(HELP) arrows
+	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help CMOCKA_MESSAGE_OUTPUT=TAP \
+	   prove $(if $(V),-v) --timer $(UNIT) $(or $(T),tests/t/*.t)
+
+build/fuzz/%: tests/fuzz/%.c $(filter-out src/main.c,$(SRC))
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined $^ $(LDLIBS) -o $@
+fuzz: $(FUZZ)
+	$(Q)for f in $^; do mkdir -p $$f.corpus && \
+	   $$f -max_total_time=$(or $(TIME),30) -artifact_prefix=$$f. $$f.corpus tests/data || exit 1; done
+
+$(B)/bench: tests/bench/stats.c $(B)/libiops.a
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $^ $(LDLIBS) -o $@
+bench: all $(HELP) $(B)/bench
+	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help BENCH=$(CURDIR)/$(B)/bench sh tests/bench/run.sh
+
+# Arrows go one way: no cycle among objects, and no room looks into its neighbour.
+arrows: $(OBJ)
+	$(Q)sh tests/arrows.sh $^
+
+lint: arrows
+	shellcheck -x tests/*.sh tests/t/*.t tests/bench/*.sh .ci/run
+	mandoc -Tlint -Wwarning man/*.[15]
+	clang-format --dry-run -Werror $(SRC) $(wildcard include/iops/*.h src/*/*/*.h)
+	sh tests/sizes.sh
+	for h in include/iops/*.h; do $(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -Werror -fsyntax-only -x c $$h || exit 1; done
+
+demo: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(B)/iops run -H -- sh -c 'tar cf - /usr/include/linux 2>/dev/null | gzip -1 >/tmp/iops-demo.tgz; rm /tmp/iops-demo.tgz'
+
+deps:
+	$(Q)sh tests/deps.sh "$(SUDO)" $(DEBS)
+deps-test:
+	$(Q)sh tests/deps.sh "$(SUDO)" $(DEBS) $(TESTDEBS)
+
+install: all
+	install -Dm755 $(B)/iops $(DESTDIR)$(PREFIX)/bin/iops
+	install -Dm644 man/iops.1 $(DESTDIR)$(PREFIX)/share/man/man1/iops.1
+	install -Dm644 share/report-1.schema.json $(DESTDIR)$(PREFIX)/share/iops/report-1.schema.json
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/iops $(DESTDIR)$(PREFIX)/share/man/man1/iops.1
+	rm -rf $(DESTDIR)$(PREFIX)/share/iops
+dist:
+	git archive --prefix=iops-$(VERSION)/ -o iops-$(VERSION).tar.gz HEAD
+clean:
+	rm -rf build
+
+FORCE:
+.PHONY: all hint check check-only fuzz bench arrows lint demo deps deps-test install uninstall dist clean FORCE
+.DELETE_ON_ERROR:
+.SECONDARY:
+-include $(OBJ:.o=.d) $(addsuffix .d,$(UNIT))

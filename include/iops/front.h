@@ -1,0 +1,34 @@
+/*
+ * front.h - the front end: the shell's job, parent of the command and of the tracer.
+ */
+#ifndef IOPS_FRONT_H
+#define IOPS_FRONT_H
+
+#include "iops/launch.h"
+#include "iops/opts.h"
+#include "iops/out.h"
+
+struct out;
+
+/* What the tracer process does. done() tells the front end that it may go. */
+struct front_job {
+	const struct options *options;
+	struct launch *launch; /* NULL: attach */
+	struct out *out;
+	int done; /* a pipe to the front end */
+};
+
+/* Tell the front end how it went (0, or -errno) and let go of its terminal. */
+void front_done(struct front_job *j, int err);
+
+/* In the tracer process; returns when all is served. */
+typedef void front_work(struct front_job *j);
+
+/* Run o->argv, or attach if it is NULL. Returns the exit status, or does not return. */
+int front_run(const struct options *o, struct out *out, front_work *work);
+int front_attach(const struct options *o, struct out *out, front_work *work);
+
+/* The work of both verbs: trace, sum up, report. */
+void collect(struct front_job *j);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * hist.h - log-linear histogram: exact below 16, then within 1/16 of the value.
+ *
+ * The layout of buckets is fixed, so histograms of other runs and machines add up
+ * exactly. Only the range of buckets that is in use takes memory.
+ */
+#ifndef IOPS_HIST_H
+#define IOPS_HIST_H
+
+#include <stdint.h>
+
+enum { HIST_BITS = 4, HIST_SUB = 1 << HIST_BITS, HIST_N = HIST_SUB * (65 - HIST_BITS) };
+
+/* All zero is an empty histogram. min and max mean nothing while n is 0. */
+struct hist {
+	uint64_t n, sum, min, max;
+	uint64_t *count;  /* of buckets first ... first + len - 1 */
+	uint16_t first, len;
+};
+
+void hist_fini(struct hist *h);
+
+/* 0 or -ENOMEM, and then nothing has changed. */
+int hist_add(struct hist *h, uint64_t value);
+int hist_merge(struct hist *to, const struct hist *from);
+
+/* Take out what hist_add() put in before; min and max stay. */
+void hist_subtract(struct hist *from, const struct hist *what);
+
+/* The middle of the bucket that holds the sample of rank q * n. 0 if empty. */
+uint64_t hist_quantile(const struct hist *h, double q);
+
+/* Samples in a bucket, whatever its index. */
+uint64_t hist_count(const struct hist *h, unsigned index);
+
+unsigned hist_index(uint64_t value);
+uint64_t hist_lower(unsigned index);
+
+/* Power-of-two octave of a value: 0 for 0, n for 2^(n-1) ... 2^n - 1. */
+static inline unsigned hist_octave(uint64_t value)
+{
+	return value ? 64 - __builtin_clzll(value) : 0;
+}
+
+enum { HIST_OCTAVES = 65 };
+
+/* Samples by octave: out has HIST_OCTAVES places and is added to. */
+void hist_octaves(const struct hist *h, uint64_t *out);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * launch.h - what the front end, the tracer and the command-to-be share.
+ *
+ * Three processes: the front end is the shell's job and the command's parent. The
+ * command waits in a pipe until the tracer lets it go. The tracer lives in a session
+ * of its own. One page of shared memory holds what they have to tell one another.
+ */
+#ifndef IOPS_LAUNCH_H
+#define IOPS_LAUNCH_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+struct syscall_set;
+
+/* How the command is to start: the byte that lets it go. */
+enum launch_how { LAUNCH_PLAIN = 'p', LAUNCH_FILTER = 'f' };
+
+struct launch {
+	pid_t front, command, tracer;
+	int go[2]; /* a pipe: the command waits for a byte of enum launch_how */
+
+	/* The command's word: errno of a failed exec or of the filter; 0 while none. */
+	volatile int exec_errno, filter_errno;
+
+	/* The tracer's word: when the command last got a signal, and from whom. */
+	struct {
+		volatile uint64_t at_ns; /* CLOCK_MONOTONIC */
+		volatile pid_t from;
+	} delivered[NSIG];
+
+	/* The front end's word: the command's wait status, valid once ended is set. */
+	volatile int ended, status;
+};
+
+/* Let the command go. 0 or -errno. */
+static inline int launch_go(const struct launch *l, enum launch_how how)
+{
+	char byte = how;
+
+	return write(l->go[1], &byte, 1) == 1 ? 0 : -errno;
+}
+
+/* In the command-to-be: make wanted calls stop for the tracer. 0 or -errno. */
+int filter_install(const struct syscall_set *want);
+
+#endif

@@ -1,0 +1,60 @@
+/*
+ * names.h - interned strings and files. Records carry ids; only names know the text.
+ */
+#ifndef IOPS_NAMES_H
+#define IOPS_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct names;
+
+/* X(name, text) */
+#define FILE_TYPES(X)                                                                    \
+	X(UNKNOWN, "unknown")                                                            \
+	X(REGULAR, "regular")                                                            \
+	X(DIR, "dir")                                                                    \
+	X(PIPE, "pipe")                                                                  \
+	X(SOCKET, "socket")                                                              \
+	X(TTY, "tty")                                                                    \
+	X(CHAR, "char")                                                                  \
+	X(BLOCK, "block")                                                                \
+	X(ANON, "anon")
+
+enum file_type {
+#define X(name, text) FILE_##name,
+	FILE_TYPES(X)
+#undef X
+	NFILE_TYPES,
+};
+
+/* One file under one path: the same inode renamed is another struct file. */
+struct file {
+	uint32_t path, mount; /* names; 0 unknown. mount: where its file system is mounted */
+	uint32_t major, minor;
+	uint64_t inode; /* 0 unknown */
+	uint32_t dir;   /* name of the directory part, filled in by names_add_file() */
+	uint8_t type;   /* enum file_type */
+};
+
+struct names *names_new(void);
+void names_free(struct names *n);
+
+/* Id of a string, adding it if new. 0: out of memory, or the empty string. */
+uint32_t names_add(struct names *n, const char *s, size_t len);
+
+/* The text of an id, NUL-terminated, borrowed until names_free(). Never NULL. */
+const char *names_get(const struct names *n, uint32_t id);
+
+/* Id of a file, adding it if new. 0: out of memory. */
+uint32_t names_add_file(struct names *n, const struct file *f);
+
+/* The file of an id, borrowed until the next names_add_file(). Never NULL. */
+const struct file *names_file(const struct names *n, uint32_t id);
+
+const char *file_type_name(unsigned type);
+
+/* NULL-safe; the type of that name, or -1. */
+int file_type_of(const char *name);
+
+#endif

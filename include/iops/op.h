@@ -1,0 +1,103 @@
+/*
+ * op.h - one finished operation: the only record that flows through iops.
+ */
+#ifndef IOPS_OP_H
+#define IOPS_OP_H
+
+#include <stdint.h>
+
+/* What an operation counts as. Every kind belongs to one class. */
+enum op_class {
+	CLASS_READ,
+	CLASS_WRITE,
+	CLASS_SYNC,
+	CLASS_META,
+	CLASS_PEEK, /* shows data without consuming it: MSG_PEEK, tee */
+	NCLASS,
+	CLASS_NOTICE = NCLASS, /* not I/O: process life, losses, remarks */
+};
+
+/* X(name, text, class) */
+#define OP_KINDS(X)                                                                       \
+	X(READ, "read", CLASS_READ)                                                       \
+	X(WRITE, "write", CLASS_WRITE)                                                    \
+	X(SYNC, "sync", CLASS_SYNC)                                                       \
+	X(OPEN, "open", CLASS_META)                                                       \
+	X(CLOSE, "close", CLASS_META)                                                     \
+	X(META, "meta", CLASS_META)                                                       \
+	X(PEEK, "peek", CLASS_PEEK)                                                       \
+	X(FORK, "fork", CLASS_NOTICE)     /* a task is born: ret = parent's pid */        \
+	X(EXEC, "exec", CLASS_NOTICE)     /* comm and file are the new program's */       \
+	X(EXIT, "exit", CLASS_NOTICE)     /* ret = wait status; tid == pid: the process */ \
+	X(VERIFY, "verify", CLASS_NOTICE) /* a thread's end: ret = calls, offset = */     \
+					  /* bytes that the kernel counted beyond us; */ \
+					  /* want = calls we counted; fd = -1: unknown */ \
+	X(NOTE, "note", CLASS_NOTICE)     /* ret = enum op_note */                        \
+	X(LOST, "lost", CLASS_NOTICE)     /* ret operations were not seen */
+
+enum op_kind {
+#define X(name, text, class) OP_##name,
+	OP_KINDS(X)
+#undef X
+	OP_NKINDS,
+};
+
+/* Remarks about a task that the report has to make. X(name, text) */
+#define OP_NOTES(X)                                                                      \
+	X(IO_URING, "io_uring")           /* its I/O is not counted */                   \
+	X(AIO, "aio")                     /* likewise */                                 \
+	X(SETUID, "setuid")               /* ran without the rights of its set-id bit */ \
+	X(HANDED, "handed over")          /* set-id program left alone, not traced */    \
+	X(PTRACE, "ptrace")               /* asked to trace and was refused */           \
+	X(SUPERVISED, "seccomp notifier") /* its calls stop one by one from here on */   \
+	X(RUNNING, "still running")       /* the command ended before it did */          \
+	X(COMPAT, "unknown ABI")          /* calls of an ABI that iops does not know */
+
+enum op_note {
+#define X(name, text) NOTE_##name,
+	OP_NOTES(X)
+#undef X
+	NNOTES,
+};
+
+#define OP_NO_OFFSET INT64_MIN
+#define OP_NO_TIME   UINT64_MAX /* dur_ns where the time is not known */
+
+/* Bits of op.call above the row number of syscalls[]. */
+enum {
+	OP_SECOND = 0x8000, /* the second side of the two-sided call just before it */
+	OP_PART = 0x4000,   /* a further message of the call before: no time of its own */
+	OP_SUM = 0x2000,    /* ret bytes are the sum of want operations */
+	OP_CALL = 0x1fff,
+};
+
+/* One finished operation, 64 bytes. */
+struct op {
+	uint64_t start_ns; /* since the session began, monotonic */
+	uint64_t dur_ns;   /* or OP_NO_TIME */
+	int64_t ret;       /* bytes moved or result, or -errno */
+	uint64_t want;     /* bytes asked for */
+	int64_t offset;    /* in the file, or OP_NO_OFFSET */
+	uint32_t file;     /* ids in names; 0 unknown */
+	uint32_t comm;
+	int32_t pid, tid;
+	int32_t fd; /* -1 if none */
+	uint8_t kind;
+	uint8_t layer; /* 0: the layer that the run is about */
+	uint16_t call; /* row of syscalls[] and the OP_ bits */
+};
+
+_Static_assert(sizeof(struct op) == 64, "op must fill one cache line");
+
+/* A result that the kernel keeps to itself: the call is made again or becomes EINTR. */
+static inline int op_interrupted(int64_t ret)
+{
+	return ret <= -512 && ret >= -516; /* ERESTARTSYS ... ERESTART_RESTARTBLOCK */
+}
+
+const char *op_kind_name(unsigned kind);
+enum op_class op_kind_class(unsigned kind);
+const char *op_class_name(unsigned class);
+const char *op_note_name(unsigned note);
+
+#endif

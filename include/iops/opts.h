@@ -1,0 +1,53 @@
+/*
+ * opts.h - the command line: one table of options, one struct of what they said.
+ */
+#ifndef IOPS_OPTS_H
+#define IOPS_OPTS_H
+
+#include "iops/report.h"
+#include "iops/syscalls.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct options {
+	const char *output;     /* NULL: the verb's own place */
+	const struct report *format;
+	const char *backend;
+	struct syscall_set want;
+	const char *path;       /* glob, or NULL */
+	unsigned types;         /* bits of enum file_type; 0: all */
+	pid_t *only;            /* pids to keep; NULL: all */
+	unsigned nonly;
+	unsigned dims;          /* bits of the breakdowns asked for */
+	uint64_t duration_ns, interval_ns; /* 0: none */
+	bool follow, wait, filter, json;
+	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
+	struct view view;
+	struct column column[MAX_COLUMNS], sort; /* what view points to */
+	char *const *argv;      /* the words after the options */
+	int argc;
+};
+
+struct command {
+	const char *name, *args, *help;
+	const char *takes; /* letters of the options it takes: see options[] in opts.c */
+	int (*main)(const struct options *o);
+};
+
+/* The verbs, ending with NULL. */
+extern const struct command *const commands[];
+
+/*
+ * Read argv[1...] of a verb. 0; 1 if help was asked for and printed; -EINVAL, said why.
+ */
+int opts_parse(struct options *o, const struct command *c, int argc, char **argv);
+void opts_fini(struct options *o);
+
+/* Width, colour and character set of what the report is written to. */
+void opts_terminal(struct options *o, int fd);
+
+/* Help of a verb, or of all if c is NULL. */
+void opts_help(const struct command *c);
+
+#endif

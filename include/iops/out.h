@@ -1,0 +1,28 @@
+/*
+ * out.h - where a report goes.
+ */
+#ifndef IOPS_OUT_H
+#define IOPS_OUT_H
+
+#include "iops/report.h"
+
+#include <stdbool.h>
+
+struct out {
+	int fd;           /* -1: closed */
+	const char *name; /* for messages */
+	bool replace;     /* a regular file: what is written last is all it holds */
+};
+
+/* path NULL: standard error. "-": standard output. 0 or -errno, said why. */
+int out_open(struct out *o, const char *path);
+
+/* Write all of it. 0 or -errno, said why. */
+int out_write(struct out *o, const char *text, size_t len);
+
+/* Render a report and write it. one_line: without line breaks but the last. */
+int out_report(struct out *o, const struct report *r, const struct report_in *in, bool one_line);
+
+int out_close(struct out *o);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * sinks.h - the sinks that stand between a source and the statistics, or beside them.
+ */
+#ifndef IOPS_SINKS_H
+#define IOPS_SINKS_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+struct names;
+struct sink;
+
+/* Keep what matches all of these; process life always passes. */
+struct filter {
+	const char *path;  /* fnmatch(3) pattern of the whole path, or NULL */
+	unsigned types;    /* bits of enum file_type; 0: all */
+	const pid_t *pids;
+	unsigned npids;    /* 0: all */
+};
+
+/* to is borrowed. 0 or -ENOMEM. */
+int filter_new(struct sink **out, const struct filter *f, struct names *names, struct sink *to);
+
+enum interval_format { INTERVAL_TABLE, INTERVAL_JSON, INTERVAL_CSV };
+
+/* A row at each tick, given to write(). 0 or -ENOMEM. */
+struct interval_args {
+	enum interval_format format;
+	int units;
+	int (*write)(void *arg, const char *text, size_t len);
+	void *arg;
+};
+int interval_new(struct sink **out, const struct interval_args *args);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * source.h - where operations come from: a live tracer, counters, an importer, a log.
+ */
+#ifndef IOPS_SOURCE_H
+#define IOPS_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct launch;
+struct names;
+struct sink;
+struct source;
+struct syscall_set;
+
+struct source_args {
+	struct names *names;
+	const struct syscall_set *want;
+	uint64_t epoch_ns;     /* CLOCK_MONOTONIC when the session began */
+	const pid_t *pids;     /* processes to attach to ... */
+	unsigned npids;
+	struct launch *launch; /* ... or the command that waits to be let go; else NULL */
+	bool follow;           /* children of them too */
+	bool wait;             /* until the last of them has ended, not only the command */
+	bool filter;           /* a seccomp filter may be used */
+	uint64_t count;        /* source_null: how many operations */
+};
+
+struct source_ops {
+	const char *name;
+	const char *help;
+
+	/* Set *out and return 0, or say why not and return -errno. */
+	int (*open)(struct source **out, const struct source_args *args);
+
+	/*
+	 * Push what is ready; block until something is. Returns 1 to be called
+	 * again (also after a signal), 0 at the end, -errno on failure.
+	 */
+	int (*step)(struct source *s, struct sink *to);
+
+	/* Optional: stop early and leave the targets as they were; step() until 0. */
+	void (*stop)(struct source *s);
+
+	/* Serve what must be served to its end, and free. 0 or -errno. */
+	int (*close)(struct source *s);
+};
+
+struct source {
+	const struct source_ops *ops;
+};
+
+extern const struct source_ops source_null, source_ptrace, source_proc, source_system;
+
+/* What a backend can do on this machine, for doctor: 0, or -errno and why and the cure. */
+struct source_health {
+	const char *name, *status;
+	char reason[200], enable[120];
+};
+
+enum { SOURCE_HEALTH_MAX = 8 };
+
+/* Fill in a row for each way of collecting; returns how many. */
+unsigned ptrace_health(struct source_health *row);
+unsigned proc_health(struct source_health *row);
+
+#endif

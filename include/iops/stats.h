@@ -1,0 +1,132 @@
+/*
+ * stats.h - operations summed by key. A sink on one side, rows on the other.
+ */
+#ifndef IOPS_STATS_H
+#define IOPS_STATS_H
+
+#include "iops/hist.h"
+#include "iops/names.h"
+#include "iops/op.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct sink;
+struct stats;
+
+/* What operations can be summed by. X(name, text) */
+#define DIMS(X)                                                                          \
+	X(FILE, "file")                                                                  \
+	X(DIR, "dir")                                                                    \
+	X(TYPE, "type")                                                                  \
+	X(PROCESS, "process")                                                            \
+	X(THREAD, "thread")                                                              \
+	X(COMMAND, "command")                                                            \
+	X(CALL, "call")                                                                  \
+	X(KIND, "kind")                                                                  \
+	X(DEVICE, "device")                                                              \
+	X(MOUNT, "mount")                                                                \
+	X(ERROR, "error")
+
+enum dim {
+#define X(name, text) DIM_##name,
+	DIMS(X)
+#undef X
+	NDIMS,
+};
+
+const char *dim_name(unsigned dim);
+
+/* The dimension of that name, or -1. */
+int dim_of(const char *name);
+
+/* Sums of one class of operations. Interrupted attempts, EAGAIN and errors are apart. */
+struct series {
+	uint64_t operations, errors, again, interrupted;
+	uint64_t bytes, requested, time_ns;
+	struct hist size, latency; /* of the operations */
+};
+
+/* How a file was accessed, as Darshan counts it; all processes together. */
+struct access {
+	uint64_t sequential;  /* began beyond the end of the one before */
+	uint64_t consecutive; /* of these: right at its end */
+	uint64_t random;      /* began before that end */
+	uint64_t extent;      /* highest byte touched, plus 1 */
+	uint64_t zero, one;   /* operations of 0 bytes and of 1 byte */
+	uint64_t last;        /* end of the operation before; valid if any */
+	bool any;
+};
+
+/* A row of one dimension: key says of what, by the meaning of its dimension. */
+struct row {
+	uint64_t key[2];
+	struct series *series[NCLASS]; /* NULL: none */
+	struct series *pair;   /* of calls with both sides in this row: counted once in all */
+	struct access *access; /* [2]: reads, writes; only by file */
+	uint64_t eof;          /* reads that met the end of a regular file */
+};
+
+/* A process that was seen. Ids are used again: its index is what tells it. */
+struct proc {
+	pid_t pid, ppid;
+	uint32_t comm, exe;        /* names, file; of the latest program */
+	uint64_t start_ns, end_ns; /* end_ns is 0 while it runs */
+	int status;                /* wait status, once ended */
+	bool running_on;           /* was left behind when the command ended */
+	uint16_t notes;            /* bits of enum op_note */
+};
+
+/* One kind of error of one call. */
+struct fault {
+	uint16_t call;
+	int err;
+	uint64_t count;
+};
+
+/* Bytes by octave of size, exactly: see hist_octave(). */
+struct octave {
+	uint64_t operations, bytes;
+};
+
+struct totals {
+	uint64_t lost;
+	uint64_t threads, matched, unchecked; /* verified against the kernel's counters */
+	int64_t off_calls, off_bytes;         /* by which the others differ */
+	uint64_t notes[NNOTES];               /* processes with that remark */
+	struct octave size[2][HIST_OCTAVES];  /* reads, writes */
+	struct octave pair[HIST_OCTAVES];     /* two-sided calls */
+	uint64_t apart_operations, apart_bytes; /* on pipes, sockets and terminals */
+};
+
+/* dims: bits of enum dim. file, process and call are always there. NULL: no memory. */
+struct stats *stats_new(struct names *names, unsigned dims);
+void stats_free(struct stats *s);
+
+/* The sink that feeds s. Owned by s; closing it does nothing. */
+struct sink *stats_sink(struct stats *s);
+
+/* All borrowed until the next put. Rows are in the order in which they were first seen. */
+const struct row *stats_rows(const struct stats *s, enum dim dim, size_t *n);
+const struct proc *stats_procs(const struct stats *s, size_t *n);
+const struct fault *stats_faults(const struct stats *s, size_t *n);
+const struct totals *stats_totals(const struct stats *s);
+unsigned stats_dims(const struct stats *s);
+struct names *stats_names(const struct stats *s);
+
+/* The row that holds everything: to be freed by row_fini(). 0 or -ENOMEM. */
+int stats_total(const struct stats *s, struct row *out);
+void row_fini(struct row *r);
+
+/*
+ * Sum of all reads and writes of a row, two-sided calls once; calls: of everything, as
+ * the rows of calls, kinds and errors want it. To be freed by series_fini().
+ */
+int row_all(const struct row *r, bool everything, struct series *out);
+void series_fini(struct series *s);
+
+/* Add b to a. 0 or -ENOMEM. */
+int series_merge(struct series *a, const struct series *b);
+
+#endif

@@ -1,0 +1,398 @@
+/*
+ * fdtab.c - descriptors to files, by asking /proc
+ *
+ * Two questions an operation: fdinfo, kept open, says position, flags, mount and inode;
+ * readlink says the path at this moment. Only when one of them has changed since the
+ * last time is the file looked up anew. A pipe or socket has no path that could change:
+ * its inode is enough.
+ */
+#include "iops/fdtab.h"
+#include "iops/map.h"
+#include "iops/names.h"
+#include "iops/op.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum {
+	WARM = 3,      /* uses of a task before its /proc files are kept open */
+	MAX_OPEN = 256, /* tasks that keep files open; with slots, five files each */
+};
+
+struct fd_slot {
+	int fd, info; /* info: open /proc/TID/fdinfo/FD, or -1 */
+	char number[12];
+	uint64_t mount, inode;
+	uint32_t file;
+	uint8_t type;
+	uint16_t len;
+	char *path;
+};
+
+struct fdtab {
+	struct names *names;
+	struct fd_task head; /* most recently used first */
+	unsigned nopen;
+	struct map mounts; /* mount id -> name of the mount point */
+};
+
+struct fdinfo {
+	int64_t pos;
+	int flags;
+	uint64_t mount, inode;
+};
+
+struct fdtab *fdtab_new(struct names *names)
+{
+	struct fdtab *t = calloc(1, sizeof(*t));
+
+	if (t) {
+		t->names = names;
+		t->head.next = t->head.prev = &t->head;
+	}
+	return t;
+}
+
+void fdtab_free(struct fdtab *t)
+{
+	if (!t)
+		return;
+	while (t->head.next != &t->head)
+		fdtab_forget(t, t->head.next);
+	map_fini(&t->mounts);
+	free(t);
+}
+
+static void close_slot(struct fd_slot *s)
+{
+	if (!s)
+		return;
+	if (s->info >= 0)
+		close(s->info);
+	free(s->path);
+	free(s);
+}
+
+void fdtab_forget(struct fdtab *t, struct fd_task *task)
+{
+	for (int i = 0; i < FD_SLOTS; i++) {
+		close_slot(task->slot[i]);
+		task->slot[i] = NULL;
+	}
+	if (task->dir)
+		close(task->dir - 1);
+	task->dir = 0;
+	task->uses = 0;
+	if (task->next) {
+		task->next->prev = task->prev;
+		task->prev->next = task->next;
+		task->next = task->prev = NULL;
+		t->nopen--;
+	}
+}
+
+/* Keep /proc/TID/fd open from now on, at the cost of the task that did so longest ago. */
+static void warm(struct fdtab *t, struct fd_task *task)
+{
+	char path[32];
+
+	if (t->nopen >= MAX_OPEN)
+		fdtab_forget(t, t->head.prev);
+	snprintf(path, sizeof(path), "/proc/%d/fd", task->tid);
+	task->dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) + 1;
+	if (!task->dir)
+		return;
+	task->next = t->head.next;
+	task->prev = &t->head;
+	task->next->prev = task->prev->next = task;
+	t->nopen++;
+}
+
+/* "/proc/TID/fd" and the like, as a directory descriptor and a path below it. */
+static int link_at(struct fd_task *task, int fd, char path[48])
+{
+	if (task->dir) {
+		snprintf(path, 48, "%d", fd);
+		return task->dir - 1;
+	}
+	snprintf(path, 48, "/proc/%d/fd/%d", task->tid, fd);
+	return AT_FDCWD;
+}
+
+static const char *number(const char *p, int base, uint64_t *out)
+{
+	*out = 0;
+	while (*p == ' ' || *p == '\t')
+		p++;
+	for (; *p >= '0' && *p < '0' + base; p++)
+		*out = *out * base + (*p - '0');
+	return *p == '\n' ? p + 1 : p;
+}
+
+/* "pos:\t0\nflags:\t02\nmnt_id:\t9\nino:\t5\n...": proc(5); ino since Linux 5.14. */
+static int parse_info(const char *p, struct fdinfo *in)
+{
+	uint64_t pos, flags;
+
+	if (strncmp(p, "pos:", 4))
+		return -EINVAL;
+	p = number(p + 4, 10, &pos);
+	if (strncmp(p, "flags:", 6))
+		return -EINVAL;
+	p = number(p + 6, 8, &flags);
+	in->pos = (int64_t)pos;
+	in->flags = (int)flags;
+	in->mount = in->inode = 0;
+	if (!strncmp(p, "mnt_id:", 7))
+		p = number(p + 7, 10, &in->mount);
+	if (!strncmp(p, "ino:", 4))
+		number(p + 4, 10, &in->inode);
+	return 0;
+}
+
+static int read_info(struct fd_task *task, int fd, int *keep, struct fdinfo *in)
+{
+	char path[48], buf[256];
+	int info = *keep;
+
+	if (info < 0) {
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", task->tid, fd);
+		info = open(path, O_RDONLY | O_CLOEXEC);
+		if (info < 0)
+			return -errno;
+	}
+	ssize_t n = pread(info, buf, sizeof(buf) - 1, 0);
+	int err = n <= 0 ? -EBADF : 0;
+	if (task->dir)
+		*keep = info;
+	else
+		close(info);
+	if (err)
+		return err;
+	buf[n] = 0;
+	return parse_info(buf, in);
+}
+
+/* The mount point of a mount id, from the task's own /proc/TID/mountinfo. */
+static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
+{
+	uint32_t name = id ? map_get(&t->mounts, id, 0) : 0;
+	char path[48], *line = NULL, *at = NULL;
+	size_t cap = 0;
+
+	if (name || !id)
+		return name;
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", tid);
+	FILE *f = fopen(path, "re");
+	while (f && !name && getline(&line, &cap, f) > 0) {
+		if (strtoull(line, &at, 10) != id)
+			continue;
+		for (int field = 0; field < 4 && at; field++)
+			at = strchr(at + 1, ' ');
+		if (at)
+			name = names_add(t->names, at + 1, strcspn(at + 1, " \n"));
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	if (name)
+		map_put(&t->mounts, id, 0, name);
+	return name;
+}
+
+static uint8_t type_of(const struct stat *st, const char *path)
+{
+	switch (st->st_mode & S_IFMT) {
+	case S_IFREG: return FILE_REGULAR;
+	case S_IFDIR: return FILE_DIR;
+	case S_IFIFO: return FILE_PIPE;
+	case S_IFSOCK: return FILE_SOCKET;
+	case S_IFBLK: return FILE_BLOCK;
+	case S_IFCHR:
+		/* 4: consoles and serial lines, 5: /dev/tty, 136...143: pseudo terminals */
+		switch (major(st->st_rdev)) {
+		case 4: case 5: case 136: case 137: case 138: case 139: case 140: case 141:
+		case 142: case 143: return FILE_TTY;
+		}
+		return FILE_CHAR;
+	}
+	return strncmp(path, "anon_inode:", 11) ? FILE_UNKNOWN : FILE_ANON;
+}
+
+static uint32_t add_file(struct fdtab *t, const char *path, size_t len, uint32_t mount,
+	const struct stat *st)
+{
+	struct file f = {
+		.path = names_add(t->names, path, len),
+		.mount = mount,
+		.major = major(st->st_dev),
+		.minor = minor(st->st_dev),
+		.inode = st->st_ino,
+		.type = type_of(st, path),
+	};
+
+	/* A memfd or a deleted anonymous file is still a file; an eventfd is not. */
+	return names_add_file(t->names, &f);
+}
+
+static void find_file(struct fdtab *t, struct fd_task *task, int fd, struct fd_slot *s,
+	const struct fdinfo *in)
+{
+	char at[48];
+	struct stat st;
+	int dir = link_at(task, fd, at);
+
+	s->mount = in->mount;
+	s->inode = in->inode;
+	s->file = 0;
+	s->type = FILE_UNKNOWN;
+	if (fstatat(dir, at, &st, 0) < 0)
+		return;
+	s->inode = in->inode ? in->inode : st.st_ino;
+	s->type = type_of(&st, s->path);
+	s->file = add_file(t, s->path, s->len, mount_point(t, task->tid, in->mount), &st);
+}
+
+/* The slot that remembers fd, or one to use for it. NULL: out of memory. */
+static struct fd_slot *slot_of(struct fd_task *task, int fd)
+{
+	struct fd_slot **s = &task->slot[fd % FD_SLOTS];
+
+	if (*s && (*s)->fd == fd)
+		return *s;
+	close_slot(*s);
+	*s = malloc(sizeof(**s));
+	if (*s) {
+		**s = (struct fd_slot){ .fd = fd, .info = -1 };
+		snprintf((*s)->number, sizeof((*s)->number), "%d", fd);
+	}
+	return *s;
+}
+
+static void refresh(struct fdtab *t, struct fd_task *task, struct fd_slot *s,
+	const struct fdinfo *in)
+{
+	char at[48], path[PATH_MAX];
+	bool known = s->file && s->mount == in->mount && s->inode == in->inode && in->inode;
+
+	if (known && (s->type == FILE_PIPE || s->type == FILE_SOCKET))
+		return;
+	int dir = task->dir ? task->dir - 1 : link_at(task, s->fd, at);
+	ssize_t n = readlinkat(dir, task->dir ? s->number : at, path, sizeof(path));
+	if (n < 0)
+		n = 0;
+	if (known && n == s->len && !memcmp(path, s->path, n))
+		return;
+	char *copy = realloc(s->path, n + 1);
+	if (!copy) {
+		s->file = 0;
+		return;
+	}
+	s->path = memcpy(copy, path, n);
+	s->path[n] = 0;
+	s->len = n;
+	find_file(t, task, s->fd, s, in);
+}
+
+void fdtab_ask(struct fdtab *t, struct fd_task *task, int fd, struct fd_view *out)
+{
+	struct fdinfo in = { 0 };
+
+	*out = (struct fd_view){ .offset = OP_NO_OFFSET, .flags = -1 };
+	if (fd < 0)
+		return;
+	if (!task->dir && ++task->uses >= WARM)
+		warm(t, task);
+
+	struct fd_slot *s = slot_of(task, fd);
+	if (!s || read_info(task, fd, &s->info, &in) < 0)
+		return;
+	refresh(t, task, s, &in);
+	out->file = s->file;
+	out->flags = in.flags;
+	if (s->type == FILE_REGULAR || s->type == FILE_BLOCK)
+		out->offset = in.pos;
+}
+
+int64_t fdtab_position(struct fdtab *t, struct fd_task *task, int fd)
+{
+	struct fd_view v;
+
+	fdtab_ask(t, task, fd, &v);
+	return v.offset;
+}
+
+int64_t fdtab_size(struct fdtab *t, struct fd_task *task, int fd)
+{
+	char at[48];
+	struct stat st;
+	int dir = link_at(task, fd, at);
+
+	(void)t;
+	return fstatat(dir, at, &st, 0) < 0 || !S_ISREG(st.st_mode) ? OP_NO_OFFSET : st.st_size;
+}
+
+/* Append b to a, resolving ".", ".." and double slashes by text alone. */
+static void join(char *a, size_t size, const char *b)
+{
+	size_t len = strlen(a);
+
+	while (*b) {
+		size_t n = strcspn(b, "/");
+		if (n == 2 && !strncmp(b, "..", 2)) {
+			while (len && a[--len] != '/')
+				;
+		} else if (n && !(n == 1 && *b == '.') && len + n + 2 < size) {
+			a[len++] = '/';
+			memcpy(a + len, b, n);
+			len += n;
+		}
+		b += n + (b[n] == '/');
+	}
+	if (!len)
+		a[len++] = '/';
+	a[len] = 0;
+}
+
+uint32_t fdtab_path(struct fdtab *t, struct fd_task *task, int dirfd, const char *path)
+{
+	char at[48], full[2 * PATH_MAX] = "", seen[2 * PATH_MAX + 32];
+	struct stat st = { 0 };
+	ssize_t n = 0;
+
+	if (*path != '/') {
+		if (dirfd == AT_FDCWD)
+			snprintf(at, sizeof(at), "/proc/%d/cwd", task->tid);
+		else
+			snprintf(at, sizeof(at), "/proc/%d/fd/%d", task->tid, dirfd);
+		n = readlink(at, full, PATH_MAX);
+		if (n <= 0 || *full != '/')
+			return 0;
+		full[n == 1 ? 0 : n] = 0;
+	}
+	join(full, sizeof(full), path);
+	snprintf(seen, sizeof(seen), "/proc/%d/root%s", task->tid, full);
+	if (stat(seen, &st) < 0)
+		st = (struct stat){ 0 };
+	return add_file(t, full, strlen(full), 0, &st);
+}
+
+uint32_t fdtab_exe(struct fdtab *t, struct fd_task *task)
+{
+	char at[48], path[PATH_MAX];
+	struct stat st;
+
+	snprintf(at, sizeof(at), "/proc/%d/exe", task->tid);
+	ssize_t n = readlink(at, path, sizeof(path) - 1);
+	if (n <= 0 || stat(at, &st) < 0)
+		return 0;
+	path[n] = 0;
+	return add_file(t, path, n, 0, &st);
+}

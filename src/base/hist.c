@@ -1,0 +1,132 @@
+/*
+ * hist.c - log-linear histogram over a window of buckets
+ *
+ * A value v >= 16 with highest bit b falls into octave b - 4 + 1, and there into one
+ * of 16 equal parts: index = (b - 3) * 16 + the four bits below the highest one.
+ */
+#include "iops/hist.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+unsigned hist_index(uint64_t value)
+{
+	if (value < HIST_SUB)
+		return value;
+
+	unsigned shift = 63 - __builtin_clzll(value) - HIST_BITS;
+	return (shift + 1) * HIST_SUB + ((value >> shift) & (HIST_SUB - 1));
+}
+
+uint64_t hist_lower(unsigned index)
+{
+	if (index < HIST_SUB)
+		return index;
+
+	unsigned shift = index / HIST_SUB - 1;
+	return (uint64_t)(HIST_SUB + index % HIST_SUB) << shift;
+}
+
+void hist_fini(struct hist *h)
+{
+	free(h->count);
+	*h = (struct hist){ 0 };
+}
+
+/* Widen the window to hold buckets lo ... hi, a whole octave at a time. */
+static int cover(struct hist *h, unsigned lo, unsigned hi)
+{
+	unsigned end = h->first + h->len;
+
+	lo -= lo % HIST_SUB;
+	hi += HIST_SUB - hi % HIST_SUB;
+	if (h->len) {
+		lo = lo < h->first ? lo : h->first;
+		hi = hi > end ? hi : end;
+	}
+	uint64_t *count = calloc(hi - lo, sizeof(*count));
+	if (!count)
+		return -ENOMEM;
+	if (h->len)
+		memcpy(count + (h->first - lo), h->count, h->len * sizeof(*count));
+	free(h->count);
+	h->count = count;
+	h->first = lo;
+	h->len = hi - lo;
+	return 0;
+}
+
+int hist_add(struct hist *h, uint64_t value)
+{
+	unsigned i = hist_index(value);
+
+	if (i - h->first >= h->len && cover(h, i, i) < 0)
+		return -ENOMEM;
+	h->count[i - h->first]++;
+	if (!h->n++)
+		h->min = h->max = value;
+	else if (value < h->min)
+		h->min = value;
+	else if (value > h->max)
+		h->max = value;
+	h->sum += value;
+	return 0;
+}
+
+int hist_merge(struct hist *to, const struct hist *from)
+{
+	if (!from->n)
+		return 0;
+
+	unsigned last = from->first + from->len - 1;
+	if ((from->first - to->first >= to->len || last - to->first >= to->len) &&
+		cover(to, from->first, last) < 0)
+		return -ENOMEM;
+	for (unsigned i = 0; i < from->len; i++)
+		to->count[from->first + i - to->first] += from->count[i];
+	if (!to->n || from->min < to->min)
+		to->min = from->min;
+	if (!to->n || from->max > to->max)
+		to->max = from->max;
+	to->n += from->n;
+	to->sum += from->sum;
+	return 0;
+}
+
+void hist_subtract(struct hist *from, const struct hist *what)
+{
+	for (unsigned i = 0; i < what->len; i++)
+		if (what->count[i])
+			from->count[what->first + i - from->first] -= what->count[i];
+	from->n -= what->n;
+	from->sum -= what->sum;
+}
+
+uint64_t hist_count(const struct hist *h, unsigned index)
+{
+	return index - h->first < h->len ? h->count[index - h->first] : 0;
+}
+
+uint64_t hist_quantile(const struct hist *h, double q)
+{
+	uint64_t seen = 0, rank = (uint64_t)(q * (double)h->n + 0.5);
+
+	for (unsigned i = 0; i < h->len; i++) {
+		seen += h->count[i];
+		if (!seen || seen < rank)
+			continue;
+		uint64_t low = hist_lower(h->first + i);
+		uint64_t mid = low;
+		if (h->first + i + 1 < HIST_N)
+			mid += (hist_lower(h->first + i + 1) - low) / 2;
+		return mid < h->min ? h->min : mid > h->max ? h->max : mid;
+	}
+	return 0;
+}
+
+void hist_octaves(const struct hist *h, uint64_t *out)
+{
+	for (unsigned i = 0; i < h->len; i++)
+		out[hist_octave(hist_lower(h->first + i))] += h->count[i];
+}

@@ -1,0 +1,193 @@
+/*
+ * names.c - interned strings and files in open-addressed tables
+ */
+#include "iops/names.h"
+#include "iops/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct names {
+	char **text;      /* by id; id 0 is "" */
+	uint32_t *hash;   /* of the text, by id */
+	uint32_t n, cap;  /* cap is a power of two */
+	uint32_t *slot;   /* ids by hash; 2 * cap of them, 0 if empty */
+	struct file *file; /* by id; 0 is all unknown */
+	uint32_t nfile, capfile;
+	struct map by_path; /* (path, inode) -> the newest file of that key */
+	uint32_t *older;    /* by file id: the next one of the same (path, inode) */
+};
+
+static uint32_t hash_of(const char *s, size_t len)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)s[i]) * 16777619u;
+	return h;
+}
+
+/* The slot of a string: of its id, or the empty one where it would go. */
+static uint32_t *find(const struct names *n, uint32_t hash, const char *s, size_t len)
+{
+	uint32_t mask = 2 * n->cap - 1, i = hash & mask;
+
+	while (n->slot[i]) {
+		uint32_t id = n->slot[i];
+		if (n->hash[id] == hash && !strncmp(n->text[id], s, len) && !n->text[id][len])
+			break;
+		i = (i + 1) & mask;
+	}
+	return &n->slot[i];
+}
+
+static int grow(struct names *n, uint32_t cap)
+{
+	char **text = realloc(n->text, cap * sizeof(*text));
+	if (!text)
+		return -1;
+	n->text = text;
+
+	uint32_t *hash = realloc(n->hash, cap * sizeof(*hash));
+	if (!hash)
+		return -1;
+	n->hash = hash;
+
+	uint32_t *slot = calloc(2 * cap, sizeof(*slot));
+	if (!slot)
+		return -1;
+	free(n->slot);
+	n->slot = slot;
+	n->cap = cap;
+	for (uint32_t id = 1; id < n->n; id++)
+		*find(n, hash[id], text[id], strlen(text[id])) = id;
+	return 0;
+}
+
+static int grow_files(struct names *n, uint32_t cap)
+{
+	struct file *file = realloc(n->file, cap * sizeof(*file));
+	if (!file)
+		return -1;
+	n->file = file;
+
+	uint32_t *older = realloc(n->older, cap * sizeof(*older));
+	if (!older)
+		return -1;
+	n->older = older;
+	n->capfile = cap;
+	return 0;
+}
+
+struct names *names_new(void)
+{
+	struct names *n = calloc(1, sizeof(*n));
+
+	if (!n || grow(n, 64) < 0 || grow_files(n, 16) < 0) {
+		names_free(n);
+		return NULL;
+	}
+	n->n = n->nfile = 1;
+	n->text[0] = NULL;
+	n->file[0] = (struct file){ 0 };
+	n->older[0] = 0;
+	return n;
+}
+
+void names_free(struct names *n)
+{
+	if (!n)
+		return;
+	for (uint32_t id = 1; id < n->n; id++)
+		free(n->text[id]);
+	free(n->text);
+	free(n->hash);
+	free(n->slot);
+	free(n->file);
+	free(n->older);
+	map_fini(&n->by_path);
+	free(n);
+}
+
+uint32_t names_add(struct names *n, const char *s, size_t len)
+{
+	if (!len)
+		return 0;
+
+	uint32_t hash = hash_of(s, len), *slot = find(n, hash, s, len);
+	if (*slot)
+		return *slot;
+	if (n->n == n->cap) {
+		if (n->cap >= UINT32_MAX / 4 || grow(n, 2 * n->cap) < 0)
+			return 0;
+		slot = find(n, hash, s, len);
+	}
+	char *text = strndup(s, len);
+	if (!text)
+		return 0;
+	n->text[n->n] = text;
+	n->hash[n->n] = hash;
+	return *slot = n->n++;
+}
+
+const char *names_get(const struct names *n, uint32_t id)
+{
+	return id && id < n->n ? n->text[id] : "";
+}
+
+/* "/a/b" is in "/a"; what has no directory (pipes, sockets) has none. */
+static uint32_t dir_of(struct names *n, const char *path)
+{
+	const char *slash = *path == '/' ? strrchr(path, '/') : NULL;
+
+	if (!slash)
+		return 0;
+	return slash == path ? names_add(n, "/", 1) : names_add(n, path, slash - path);
+}
+
+static int same(const struct file *a, const struct file *b)
+{
+	return a->path == b->path && a->inode == b->inode && a->major == b->major &&
+	       a->minor == b->minor && a->type == b->type && a->mount == b->mount;
+}
+
+uint32_t names_add_file(struct names *n, const struct file *f)
+{
+	uint32_t first = map_get(&n->by_path, f->path, f->inode);
+
+	for (uint32_t id = first; id; id = n->older[id])
+		if (same(&n->file[id], f))
+			return id;
+	if (n->nfile == n->capfile && grow_files(n, 2 * n->capfile) < 0)
+		return 0;
+	if (map_put(&n->by_path, f->path, f->inode, n->nfile) < 0)
+		return 0;
+	n->file[n->nfile] = *f;
+	n->file[n->nfile].dir = dir_of(n, names_get(n, f->path));
+	n->older[n->nfile] = first;
+	return n->nfile++;
+}
+
+const struct file *names_file(const struct names *n, uint32_t id)
+{
+	return &n->file[id < n->nfile ? id : 0];
+}
+
+static const char *const type_name[] = {
+#define X(name, text) [FILE_##name] = text,
+	FILE_TYPES(X)
+#undef X
+};
+
+const char *file_type_name(unsigned type)
+{
+	return type_name[type < NFILE_TYPES ? type : FILE_UNKNOWN];
+}
+
+int file_type_of(const char *name)
+{
+	for (int i = 0; name && i < NFILE_TYPES; i++)
+		if (!strcmp(name, type_name[i]))
+			return i;
+	return -1;
+}

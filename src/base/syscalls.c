@@ -1,0 +1,328 @@
+/*
+ * syscalls.c - the table of I/O system calls
+ *
+ * One row adds a call everywhere: the seccomp filter, the decoder of arguments, the
+ * --trace option and the reports are all driven from here.
+ */
+#include "iops/syscalls.h"
+#include "iops/op.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#define ROW(call, a, b, ...) { .name = #call, .nr = { a, b }, __VA_ARGS__ }
+#define ARGS(f, s, o) .fd = f, .size = s, .offset = o
+#define NO_TWO .fd2 = ARG_NONE, .offset2 = ARG_NONE
+#define NO_MORE NO_TWO, .path = ARG_NONE, .flags = ARG_NONE
+
+/* The calls that /proc/TID/io counts have weight; those on the network do not. */
+#define RW(call, a, b, k, f, s, o, more)                                                  \
+	ROW(call, a, b, .kind = OP_##k, .form = FORM_PLAIN, .sets = SET_DATA | SET_##more, \
+		ARGS(f, s, o), NO_MORE, .weight = 1)
+#define VEC(call, a, b, k, o, more)                                                     \
+	ROW(call, a, b, .kind = OP_##k, .form = FORM_VEC, .sets = SET_DATA | SET_##more, \
+		ARGS(0, ARG_NONE, o), NO_MORE, .weight = SET_##more ? 1 : 0)
+#define TWO(call, a, b, k, f, o, f2, o2, s, w)                                         \
+	ROW(call, a, b, .kind = OP_##k, .form = FORM_TWO, .sets = SET_DATA,             \
+		ARGS(f, s, o), .fd2 = f2, .offset2 = o2, .path = ARG_NONE, \
+		.flags = ARG_NONE, .weight = w)
+#define NET(call, a, b, k, how, s, fl)                                                     \
+	ROW(call, a, b, .kind = OP_##k, .form = FORM_##how, .sets = SET_DATA | SET_NET,     \
+		ARGS(0, s, ARG_NONE), NO_TWO, .path = ARG_NONE, .flags = fl)
+#define SYNC(call, a, b, f)                                                             \
+	ROW(call, a, b, .kind = OP_SYNC, .form = (f) < 0 ? FORM_NONE : FORM_PLAIN,      \
+		.sets = SET_SYNC, ARGS(f, ARG_NONE, ARG_NONE), NO_MORE)
+#define META(call, a, b, k, how, f, s, p, more)                                         \
+	ROW(call, a, b, .kind = OP_##k, .form = FORM_##how, .sets = SET_META | SET_##more, \
+		ARGS(f, s, ARG_NONE), NO_TWO, .path = p, .flags = ARG_NONE)
+#define OPEN_PATH(call, a, b, f, p) META(call, a, b, OPEN, OPEN, f, ARG_NONE, p, 0)
+#define OPEN_FD(call, a, b, f, more)                                                    \
+	META(call, a, b, OPEN, NEWFD, f, ARG_NONE, ARG_NONE, more)
+#define CLOSE_FD(call, a, b, f) META(call, a, b, CLOSE, PLAIN, f, ARG_NONE, ARG_NONE, 0)
+#define META_PATH(call, a, b, f, p) META(call, a, b, META, PATH, f, ARG_NONE, p, 0)
+#define META_FD(call, a, b, f, s) META(call, a, b, META, PLAIN, f, s, ARG_NONE, 0)
+#define META_NET(call, a, b, f) META(call, a, b, META, PLAIN, f, ARG_NONE, ARG_NONE, NET)
+/* Rows without a number: names that the tracer gives to calls that consume nothing. */
+#define SHOW(text)                                                                      \
+	{ .name = text, .nr = { NR_NONE, NR_NONE }, .kind = OP_PEEK, .form = FORM_PLAIN, \
+		.sets = SET_DATA | SET_NET, ARGS(0, 2, ARG_NONE), NO_MORE }
+#define CONTROL(call, a, b, how)                                                        \
+	ROW(call, a, b, .kind = OP_NOTE, .form = FORM_CONTROL, .sets = SET_##how,        \
+		ARGS(ARG_NONE, ARG_NONE, ARG_NONE), NO_MORE)
+#define SET_0 0
+
+/* clang-format off */
+const struct syscall_desc syscalls[] = {
+	/* call, number on x86_64 and i386, kind, argument positions */
+	RW(read, 0, 3, READ, 0, 2, -1, CLASSIC),
+	RW(write, 1, 4, WRITE, 0, 2, -1, CLASSIC),
+	RW(pread64, 17, 180, READ, 0, 2, 3, CLASSIC),
+	RW(pwrite64, 18, 181, WRITE, 0, 2, 3, CLASSIC),
+	VEC(readv, 19, 145, READ, -1, CLASSIC),
+	VEC(writev, 20, 146, WRITE, -1, CLASSIC),
+	VEC(preadv, 295, 333, READ, 3, CLASSIC),
+	VEC(pwritev, 296, 334, WRITE, 3, CLASSIC),
+	VEC(preadv2, 327, 378, READ, 3, CLASSIC),
+	VEC(pwritev2, 328, 379, WRITE, 3, CLASSIC),
+	TWO(sendfile, 40, 187, READ, 1, 2, 0, -1, 3, 2),
+	TWO(copy_file_range, 326, 377, READ, 0, 1, 2, 3, 4, 2),
+	TWO(splice, 275, 313, READ, 0, 1, 2, 3, 4, 0),
+	TWO(tee, 276, 315, PEEK, 0, -1, 1, -1, 2, 0),
+	VEC(vmsplice, 278, 316, WRITE, -1, 0),
+	NET(recvfrom, 45, 371, READ, PLAIN, 2, 3),
+	NET(sendto, 44, 369, WRITE, PLAIN, 2, 3),
+	NET(recv, -1, -1, READ, PLAIN, 2, 3),
+	NET(send, -1, -1, WRITE, PLAIN, 2, 3),
+	NET(recvmsg, 47, 372, READ, MSG, -1, 2),
+	NET(sendmsg, 46, 370, WRITE, MSG, -1, 2),
+	NET(recvmmsg, 299, 337, READ, MMSG, -1, 3),
+	NET(sendmmsg, 307, 345, WRITE, MMSG, -1, 3),
+	SYNC(fsync, 74, 118, 0),
+	SYNC(fdatasync, 75, 148, 0),
+	SYNC(sync_file_range, 277, 314, 0),
+	SYNC(msync, 26, 144, -1),
+	SYNC(syncfs, 306, 344, 0),
+	SYNC(sync, 162, 36, -1),
+	OPEN_PATH(open, 2, 5, -1, 0),
+	OPEN_PATH(openat, 257, 295, 0, 1),
+	OPEN_PATH(openat2, 437, 437, 0, 1),
+	OPEN_PATH(creat, 85, 8, -1, 0),
+	OPEN_FD(dup, 32, 41, 0, 0),
+	OPEN_FD(dup2, 33, 63, 0, 0),
+	OPEN_FD(dup3, 292, 330, 0, 0),
+	OPEN_FD(pipe, 22, 42, -1, 0),
+	OPEN_FD(pipe2, 293, 331, -1, 0),
+	OPEN_FD(socket, 41, 359, -1, NET),
+	OPEN_FD(socketpair, 53, 360, -1, NET),
+	OPEN_FD(accept, 43, -1, 0, NET),
+	OPEN_FD(accept4, 288, 364, 0, NET),
+	OPEN_FD(epoll_create, 213, 254, -1, 0),
+	OPEN_FD(epoll_create1, 291, 329, -1, 0),
+	OPEN_FD(eventfd, 284, 323, -1, 0),
+	OPEN_FD(eventfd2, 290, 328, -1, 0),
+	OPEN_FD(memfd_create, 319, 356, -1, 0),
+	OPEN_FD(memfd_secret, 447, 447, -1, 0),
+	OPEN_FD(timerfd_create, 283, 322, -1, 0),
+	OPEN_FD(signalfd, 282, 321, -1, 0),
+	OPEN_FD(signalfd4, 289, 327, -1, 0),
+	OPEN_FD(inotify_init, 253, 291, -1, 0),
+	OPEN_FD(inotify_init1, 294, 332, -1, 0),
+	OPEN_FD(fanotify_init, 300, 338, -1, 0),
+	OPEN_FD(userfaultfd, 323, 374, -1, 0),
+	OPEN_FD(pidfd_open, 434, 434, -1, 0),
+	OPEN_FD(pidfd_getfd, 438, 438, -1, 0),
+	OPEN_FD(open_by_handle_at, 304, 342, -1, 0),
+	CLOSE_FD(close, 3, 6, 0),
+	CLOSE_FD(close_range, 436, 436, -1),
+	META_PATH(stat, 4, 106, -1, 0),
+	META_PATH(lstat, 6, 107, -1, 0),
+	META_PATH(newfstatat, 262, -1, 0, 1),
+	META_PATH(statx, 332, 383, 0, 1),
+	META_PATH(access, 21, 33, -1, 0),
+	META_PATH(faccessat, 269, 307, 0, 1),
+	META_PATH(faccessat2, 439, 439, 0, 1),
+	META_PATH(readlink, 89, 85, -1, 0),
+	META_PATH(readlinkat, 267, 305, 0, 1),
+	META_PATH(rename, 82, 38, -1, 0),
+	META_PATH(renameat, 264, 302, 0, 1),
+	META_PATH(renameat2, 316, 353, 0, 1),
+	META_PATH(unlink, 87, 10, -1, 0),
+	META_PATH(unlinkat, 263, 301, 0, 1),
+	META_PATH(link, 86, 9, -1, 0),
+	META_PATH(linkat, 265, 303, 0, 1),
+	META_PATH(symlink, 88, 83, -1, 1),
+	META_PATH(symlinkat, 266, 304, 1, 2),
+	META_PATH(mkdir, 83, 39, -1, 0),
+	META_PATH(mkdirat, 258, 296, 0, 1),
+	META_PATH(mknod, 133, 14, -1, 0),
+	META_PATH(mknodat, 259, 297, 0, 1),
+	META_PATH(rmdir, 84, 40, -1, 0),
+	META_PATH(chmod, 90, 15, -1, 0),
+	META_PATH(fchmodat, 268, 306, 0, 1),
+	META_PATH(fchmodat2, 452, 452, 0, 1),
+	META_PATH(chown, 92, 182, -1, 0),
+	META_PATH(lchown, 94, 16, -1, 0),
+	META_PATH(fchownat, 260, 298, 0, 1),
+	META_PATH(utime, 132, 30, -1, 0),
+	META_PATH(utimes, 235, 271, -1, 0),
+	META_PATH(utimensat, 280, 320, 0, 1),
+	META_PATH(futimesat, 261, 299, 0, 1),
+	META_PATH(truncate, 76, 92, -1, 0),
+	META_PATH(statfs, 137, 99, -1, 0),
+	META_PATH(setxattr, 188, 226, -1, 0),
+	META_PATH(lsetxattr, 189, 227, -1, 0),
+	META_PATH(getxattr, 191, 229, -1, 0),
+	META_PATH(lgetxattr, 192, 230, -1, 0),
+	META_PATH(listxattr, 194, 232, -1, 0),
+	META_PATH(llistxattr, 195, 233, -1, 0),
+	META_PATH(removexattr, 197, 235, -1, 0),
+	META_PATH(lremovexattr, 198, 236, -1, 0),
+	META_PATH(name_to_handle_at, 303, 341, 0, 1),
+	META_FD(fstat, 5, 108, 0, -1),
+	META_FD(lseek, 8, 19, 0, -1),
+	META_FD(fchmod, 91, 94, 0, -1),
+	META_FD(fchown, 93, 95, 0, -1),
+	META_FD(ftruncate, 77, 93, 0, 1),
+	META_FD(fallocate, 285, 324, 0, 3),
+	META_FD(getdents, 78, 141, 0, -1),
+	META_FD(getdents64, 217, 220, 0, -1),
+	META_FD(fstatfs, 138, 100, 0, -1),
+	META_FD(fsetxattr, 190, 228, 0, -1),
+	META_FD(fgetxattr, 193, 231, 0, -1),
+	META_FD(flistxattr, 196, 234, 0, -1),
+	META_FD(fremovexattr, 199, 237, 0, -1),
+	META_FD(fadvise64, 221, 250, 0, 2),
+	META_FD(readahead, 187, 225, 0, 2),
+	META_FD(flock, 73, 143, 0, -1),
+	META_FD(fcntl, 72, 55, 0, -1),
+	META_NET(connect, 42, 362, 0),
+	META_NET(bind, 49, 361, 0),
+	META_NET(listen, 50, 363, 0),
+	META_NET(shutdown, 48, 373, 0),
+	SHOW("recv:peek"),
+	SHOW("recvfrom:peek"),
+	SHOW("recvmsg:peek"),
+	SHOW("recvmmsg:peek"),
+	CONTROL(clone, 56, 120, CONTROL),
+	CONTROL(clone3, 435, 435, CONTROL),
+	CONTROL(seccomp, 317, 354, CONTROL),
+	CONTROL(ptrace, 101, 26, CONTROL),
+	CONTROL(io_setup, 206, 245, CONTROL),
+	CONTROL(io_submit, 209, 248, 0),
+	CONTROL(io_uring_setup, 425, 425, CONTROL),
+	CONTROL(io_uring_enter, 426, 426, 0),
+	CONTROL(execve, 59, 11, CONTROL),
+	CONTROL(execveat, 322, 358, CONTROL),
+	CONTROL(socketcall, -1, 102, CONTROL),
+	{ .name = NULL },
+};
+
+/* i386 has several numbers for one call; the plain name is the 64-bit twin's. */
+static const struct {
+	const char *name;
+	int16_t nr;
+} i386_twin[] = {
+	{ "sendfile", 239 },
+	{ "recvmmsg", 417 },
+	{ "lseek", 140 },
+	{ "stat", 195 },
+	{ "lstat", 196 },
+	{ "fstat", 197 },
+	{ "newfstatat", 300 },
+	{ "stat", 18 },
+	{ "lstat", 84 },
+	{ "fstat", 28 },
+	{ "fcntl", 221 },
+	{ "truncate", 193 },
+	{ "ftruncate", 194 },
+	{ "statfs", 268 },
+	{ "fstatfs", 269 },
+	{ "fadvise64", 272 },
+	{ "chown", 212 },
+	{ "lchown", 198 },
+	{ "fchown", 207 },
+	{ "utimensat", 412 },
+};
+
+static const char *const socketcall_name[] = {
+	NULL, "socket", "bind", "connect", "listen", "accept", NULL, NULL, "socketpair", "send",
+	"recv", "sendto", "recvfrom", "shutdown", NULL, NULL, "sendmsg", "recvmsg", "accept4",
+	"recvmmsg", "sendmmsg",
+};
+/* clang-format on */
+
+static const struct {
+	const char *name;
+	unsigned sets;
+} set_name[] = {
+	{ "data", SET_DATA }, { "sync", SET_SYNC }, { "classic", SET_CLASSIC },
+	{ "net", SET_NET },   { "meta", SET_META }, { "all", SET_ALL },
+};
+
+_Static_assert(sizeof(syscalls) / sizeof(*syscalls) <= 8 * sizeof(struct syscall_set),
+	"a syscall_set has a bit for every row");
+
+int syscall_by_name(const char *name)
+{
+	for (int i = 0; syscalls[i].name; i++)
+		if (!strcmp(syscalls[i].name, name))
+			return i;
+	return -1;
+}
+
+void syscall_index(enum abi abi, int16_t row[NR_MAX])
+{
+	for (int i = 0; i < NR_MAX; i++)
+		row[i] = -1;
+	for (int i = 0; syscalls[i].name; i++)
+		if (syscalls[i].nr[abi] >= 0)
+			row[syscalls[i].nr[abi]] = i;
+	for (size_t i = 0; abi == ABI_I386 && i < sizeof(i386_twin) / sizeof(*i386_twin); i++)
+		row[i386_twin[i].nr] = syscall_by_name(i386_twin[i].name);
+}
+
+int syscall_of_socketcall(unsigned long number)
+{
+	if (number >= sizeof(socketcall_name) / sizeof(*socketcall_name))
+		return -1;
+	return socketcall_name[number] ? syscall_by_name(socketcall_name[number]) : -1;
+}
+
+static void set_row(struct syscall_set *s, unsigned row, bool on)
+{
+	uint64_t bit = UINT64_C(1) << row % 64;
+
+	s->bit[row / 64] = on ? s->bit[row / 64] | bit : s->bit[row / 64] & ~bit;
+}
+
+/* The rows of one word of a set: a set's name, or a call's with its ":peek" row. */
+static int set_word(struct syscall_set *s, const char *word, size_t len, bool on)
+{
+	int found = 0;
+	unsigned sets = 0;
+
+	for (size_t i = 0; i < sizeof(set_name) / sizeof(*set_name); i++)
+		if (strlen(set_name[i].name) == len && !strncmp(set_name[i].name, word, len))
+			sets = set_name[i].sets;
+	for (unsigned i = 0; syscalls[i].name; i++) {
+		const char *name = syscalls[i].name;
+		bool same = !strncmp(name, word, len) && (!name[len] || !strcmp(name + len, ":peek"));
+		if (syscalls[i].form == FORM_CONTROL || !(syscalls[i].sets & sets || same))
+			continue;
+		set_row(s, i, on);
+		found = 1;
+	}
+	return found ? 0 : -EINVAL;
+}
+
+int syscall_set_parse(struct syscall_set *s, const char *text, const char **bad)
+{
+	*s = (struct syscall_set){ 0 };
+	if (!strncmp(text, "trace=", 6))
+		text += 6;
+	if (*text == '!') {
+		set_word(s, "data", 4, true);
+		set_word(s, "sync", 4, true);
+	}
+	for (;;) {
+		*bad = text;
+		bool on = *text != '!';
+		const char *word = text + !on;
+		word += *word == '%';
+		size_t len = strcspn(word, ",");
+		if (!len || set_word(s, word, len, on) < 0)
+			return -EINVAL;
+		if (!word[len])
+			return 0;
+		text = word + len + 1;
+	}
+}
+
+bool syscall_set_countable(const struct syscall_set *s)
+{
+	for (unsigned i = 0; syscalls[i].name; i++)
+		if (syscalls[i].weight && !syscall_wanted(s, i))
+			return false;
+	return true;
+}

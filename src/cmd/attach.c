@@ -1,0 +1,39 @@
+/*
+ * attach.c - iops attach: running processes, until they end, or Ctrl-C
+ */
+#include "iops/cmd.h"
+#include "iops/diag.h"
+#include "iops/front.h"
+
+#include <stdlib.h>
+
+static int attach(const struct options *o)
+{
+	struct out out;
+
+	if (!o->argc) {
+		diag("attach: no process id; 'iops help attach' tells more");
+		return 2;
+	}
+	for (int i = 0; i < o->argc; i++) {
+		char *end;
+		long pid = strtol(o->argv[i], &end, 10);
+		if (*end || pid <= 0 || pid > 1 << 22) {
+			diag("attach: %s is not a process id", o->argv[i]);
+			return 2;
+		}
+	}
+	if (out_open(&out, o->output) < 0)
+		return 1;
+	opts_terminal((struct options *)o, out.fd);
+	return front_attach(o, &out, collect);
+}
+
+const struct command command_attach = {
+	.name = "attach",
+	.args = "[options] PID...",
+	.help = "report the I/O of running processes; they go on unharmed\n"
+		"\nEnds with the processes, after --duration, or with Ctrl-C.",
+	.takes = "ofJHBSTCePYIbdiNURLqv",
+	.main = attach,
+};

@@ -1,0 +1,81 @@
+/*
+ * doctor.c - iops doctor: what works here, what not, why, and what would enable it
+ */
+#include "iops/cmd.h"
+#include "iops/diag.h"
+#include "iops/out.h"
+#include "iops/source.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *as_json(const struct source_health *row, unsigned n)
+{
+	cJSON *o = cJSON_CreateObject(), *list;
+
+	cJSON_AddStringToObject(o, "schema", "iops.doctor/1");
+	list = cJSON_AddArrayToObject(o, "backends");
+	for (unsigned i = 0; i < n; i++) {
+		cJSON *b = cJSON_CreateObject();
+		cJSON_AddStringToObject(b, "name", row[i].name);
+		cJSON_AddStringToObject(b, "status", row[i].status);
+		cJSON_AddStringToObject(b, "reason", row[i].reason);
+		if (*row[i].enable)
+			cJSON_AddStringToObject(b, "enable", row[i].enable);
+		else
+			cJSON_AddNullToObject(b, "enable");
+		cJSON_AddItemToArray(list, b);
+	}
+	char *text = cJSON_Print(o);
+	cJSON_Delete(o);
+	return text;
+}
+
+static int put_table(FILE *f, const struct source_health *row, unsigned n)
+{
+	fprintf(f, "%-14s %-8s %s\n", "backend", "status", "why");
+	for (unsigned i = 0; i < n; i++) {
+		fprintf(f, "%-14s %-8s %s\n", row[i].name, row[i].status, row[i].reason);
+		if (*row[i].enable)
+			fprintf(f, "%-14s %-8s   more: %s\n", "", "", row[i].enable);
+	}
+	return ferror(f) ? -EIO : 0;
+}
+
+static int doctor(const struct options *o)
+{
+	struct source_health row[SOURCE_HEALTH_MAX] = { 0 };
+	unsigned n = ptrace_health(row);
+	struct out out;
+	char *text = NULL;
+	size_t len;
+
+	n += proc_health(row + n);
+	if (out_open(&out, o->output ? o->output : "-") < 0)
+		return 1;
+	FILE *f = open_memstream(&text, &len);
+	if (!f)
+		return diag_err(errno, "doctor") ? 1 : 0;
+	if (o->format == &report_json) {
+		char *json = as_json(row, n);
+		fprintf(f, "%s\n", json ? json : "null");
+		cJSON_free(json);
+	} else {
+		put_table(f, row, n);
+	}
+	fclose(f);
+	int err = out_write(&out, text, len);
+	free(text);
+	return out_close(&out) < 0 || err < 0;
+}
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.args = "[options]",
+	.help = "which ways of collecting work on this machine, and what would enable the others",
+	.takes = "ofJ",
+	.main = doctor,
+};

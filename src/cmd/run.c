@@ -1,0 +1,29 @@
+/*
+ * run.c - iops run: a command and its whole process tree
+ */
+#include "iops/cmd.h"
+#include "iops/diag.h"
+#include "iops/front.h"
+
+static int run(const struct options *o)
+{
+	struct out out;
+
+	if (!o->argc) {
+		diag("run: no command; 'iops help run' tells more");
+		return 2;
+	}
+	if (out_open(&out, o->output) < 0)
+		return 125;
+	opts_terminal((struct options *)o, out.fd);
+	return front_run(o, &out, collect);
+}
+
+const struct command command_run = {
+	.name = "run",
+	.args = "[options] [--] COMMAND [ARG...]",
+	.help = "run a command and report the I/O of its process tree\n"
+		"\nThe report goes to standard error; the exit status is the command's.",
+	.takes = "ofJHBSTCePYIbdiNWFURLqv",
+	.main = run,
+};

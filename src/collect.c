@@ -1,0 +1,286 @@
+/*
+ * collect.c - the work of the tracer process: trace, sum up, report
+ */
+#include "iops/front.h"
+#include "iops/diag.h"
+#include "iops/session.h"
+#include "iops/sink.h"
+#include "iops/sinks.h"
+#include "iops/source.h"
+#include "iops/stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+struct collection {
+	struct front_job *job;
+	const struct options *o;
+	struct names *names;
+	struct stats *stats;
+	struct session session;
+	struct run run;
+	const struct source_ops *ops;
+	pid_t *pids;
+	struct sink *filter;
+};
+
+static int read_line(const char *path, char *buf, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	bool ok = f && fgets(buf, (int)size, f);
+
+	if (f)
+		fclose(f);
+	if (ok)
+		buf[strcspn(buf, "\n")] = 0;
+	return ok ? 0 : -errno;
+}
+
+static void describe(struct run *run)
+{
+	struct utsname u;
+	struct timespec t;
+
+	if (read_line("/proc/sys/kernel/random/uuid", run->id, sizeof(run->id)) < 0)
+		*run->id = 0;
+	if (!uname(&u)) {
+		snprintf(run->host, sizeof(run->host), "%s", u.nodename);
+		snprintf(run->kernel, sizeof(run->kernel), "%s", u.release);
+	}
+	clock_gettime(CLOCK_REALTIME, &t);
+	run->started_ns = t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
+}
+
+static const struct proc *command_of(const struct collection *c)
+{
+	size_t n;
+	const struct proc *p = stats_procs(c->stats, &n);
+
+	for (size_t i = 0; c->job->launch && i < n; i++)
+		if (p[i].pid == c->job->launch->command)
+			return &p[i];
+	return NULL;
+}
+
+/* From the command's exec to its end; with --wait, to the end of the last process. */
+static uint64_t elapsed(const struct collection *c)
+{
+	size_t n;
+	const struct proc *all = stats_procs(c->stats, &n), *p = command_of(c);
+	uint64_t now = session_now(&c->session), start = p ? p->start_ns : 0, end = 0;
+
+	if (!p)
+		return now;
+	if (!p->end_ns)
+		return now - start;
+	end = p->end_ns;
+	for (size_t i = 0; c->o->wait && i < n; i++)
+		end = all[i].end_ns > end ? all[i].end_ns : end;
+	return end - start;
+}
+
+static void update(struct collection *c, bool snapshot)
+{
+	static const enum op_note gaps[] = { NOTE_IO_URING, NOTE_AIO, NOTE_HANDED, NOTE_COMPAT };
+	const struct totals *t = stats_totals(c->stats);
+	const struct proc *p = command_of(c);
+	struct run *run = &c->run;
+	struct launch *l = c->job->launch;
+
+	run->elapsed_ns = elapsed(c);
+	run->snapshot = snapshot;
+	run->ended = p ? p->end_ns != 0 : false;
+	run->status = run->ended ? p->status : 0;
+	if (!run->ended && l && l->ended) {
+		run->ended = true;
+		run->status = l->status;
+	}
+	run->complete = !t->lost && !run->counters_only && !run->machine_wide;
+	for (size_t i = 0; i < sizeof(gaps) / sizeof(*gaps); i++)
+		run->complete &= !t->notes[gaps[i]];
+}
+
+static int report(struct collection *c, bool snapshot)
+{
+	struct report_in in = { c->stats, c->names, &c->run, &c->o->view };
+	bool rows = c->o->interval_ns && c->o->format != &report_table;
+
+	update(c, snapshot);
+	/* The rows of the intervals are the whole of a CSV: one table, one header. */
+	if (c->o->interval_ns && c->o->format == &report_csv)
+		return 0;
+	return out_report(c->job->out, c->o->format, &in, rows);
+}
+
+static void snapshot(void *arg)
+{
+	report(arg, true);
+}
+
+static int write_row(void *arg, const char *text, size_t len)
+{
+	struct collection *c = arg;
+
+	return out_write(c->job->out, text, len);
+}
+
+static int add_sinks(struct collection *c)
+{
+	const struct options *o = c->o;
+	struct session *s = &c->session;
+	struct sink *to = stats_sink(c->stats);
+	struct filter f = { o->path, o->types, o->only, o->nonly };
+	struct interval_args rows = {
+		.format = o->format == &report_json  ? INTERVAL_JSON
+			  : o->format == &report_csv ? INTERVAL_CSV
+						     : INTERVAL_TABLE,
+		.units = o->view.units,
+		.write = write_row,
+		.arg = c,
+	};
+	int err = 0;
+
+	if (f.path || f.types || f.npids) {
+		err = filter_new(&c->filter, &f, c->names, to);
+		to = c->filter;
+	}
+	s->sink[s->nsinks++] = to;
+	if (!err && o->interval_ns)
+		err = interval_new(&s->sink[s->nsinks], &rows);
+	s->nsinks += !err && o->interval_ns;
+	return err;
+}
+
+static int parse_pids(struct collection *c)
+{
+	struct run *run = &c->run;
+
+	if (c->job->launch) {
+		run->command = c->o->argv;
+		run->pids = &c->job->launch->command;
+		run->npids = 1;
+		return 0;
+	}
+	c->pids = calloc(c->o->argc, sizeof(*c->pids));
+	if (!c->pids)
+		return -ENOMEM;
+	for (int i = 0; i < c->o->argc; i++)
+		c->pids[i] = atoi(c->o->argv[i]);
+	run->pids = c->pids;
+	run->npids = c->o->argc;
+	return 0;
+}
+
+/* The best way that is allowed, and in words why no better one. */
+static int open_source(struct collection *c)
+{
+	static const struct source_ops *const known[] = { &source_ptrace, &source_proc, &source_system };
+	const struct options *o = c->o;
+	struct source_args args = {
+		.names = c->names,
+		.want = &o->want,
+		.epoch_ns = c->session.epoch_ns,
+		.pids = c->pids,
+		.npids = c->pids ? c->run.npids : 0,
+		.launch = c->job->launch,
+		.follow = o->follow,
+		.wait = o->wait,
+		.filter = o->filter,
+	};
+	bool automatic = !strcmp(o->backend, "auto");
+	int err = -EINVAL;
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		if (!automatic && strcmp(known[i]->name, o->backend))
+			continue;
+		c->ops = known[i];
+		err = known[i]->open(&c->session.source, &args);
+		if (!err || !automatic || i > 0 || (err != -EPERM && err != -EACCES && err != -ENOSYS))
+			break;
+		snprintf(c->run.why, sizeof(c->run.why),
+			"ptrace is not allowed here (%s; 'iops doctor' tells more): counters only", strerror(-err));
+		if (!c->job->launch)
+			break; /* attach says why by itself */
+	}
+	if (err < 0 && c->job->launch)
+		diag_err(err, "cannot trace by %s; 'iops doctor' tells what works here", c->ops->name);
+	c->run.backend = c->ops->name;
+	c->run.counters_only = c->ops == &source_proc;
+	c->run.machine_wide = c->ops == &source_system;
+	c->run.verifies = c->ops == &source_ptrace && syscall_set_countable(&o->want);
+	if (c->ops == &source_proc && !*c->run.why)
+		snprintf(c->run.why, sizeof(c->run.why), "counters only: operations and bytes as /proc/PID/io has them");
+	if (c->ops == &source_system)
+		snprintf(c->run.why, sizeof(c->run.why),
+			"the whole machine: what /proc/diskstats counted meanwhile, whoever did it");
+	return err;
+}
+
+static int close_sinks(struct collection *c)
+{
+	int err = 0;
+
+	for (unsigned i = 1; i < c->session.nsinks; i++) {
+		int one = sink_close(c->session.sink[i]);
+		err = err ? err : one;
+	}
+	sink_close(c->filter);
+	return err;
+}
+
+/* Nothing was run where the command could not be. */
+static bool never_ran(const struct collection *c)
+{
+	return c->job->launch && c->job->launch->exec_errno;
+}
+
+void collect(struct front_job *job)
+{
+	struct collection c = { .job = job, .o = job->options };
+	const struct options *o = c.o;
+	int err;
+
+	c.session = (struct session){ .interval_ns = o->interval_ns, .duration_ns = o->duration_ns,
+		.stop_on_signal = !job->launch, .snapshot = snapshot, .arg = &c };
+	describe(&c.run);
+	session_begin(&c.session);
+	c.names = names_new();
+	c.stats = c.names ? stats_new(c.names, o->dims) : NULL;
+	err = c.stats ? parse_pids(&c) : -ENOMEM;
+	if (!err)
+		err = add_sinks(&c);
+	if (err < 0)
+		diag_err(err, "cannot begin");
+	else
+		err = open_source(&c);
+	if (!err) {
+		err = session_run(&c.session);
+		if (err < 0)
+			diag_err(err, "tracing failed; the report covers what was seen");
+		int wrote = never_ran(&c) ? 0 : report(&c, false);
+		err = err ? err : wrote;
+		wrote = close_sinks(&c);
+		err = err ? err : wrote;
+	}
+	int late = out_close(job->out);
+	/* Detach before saying done; what cannot be detached is served beyond it. */
+	if (!job->launch && c.session.source) {
+		c.ops->close(c.session.source);
+		c.session.source = NULL;
+	}
+	front_done(job, err ? err : late);
+	stats_free(c.stats);
+	if (c.session.source) {
+		if (chdir("/") < 0)
+			err = -errno;
+		c.ops->close(c.session.source);
+	}
+	names_free(c.names);
+	free(c.pids);
+}

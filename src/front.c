@@ -1,0 +1,389 @@
+/*
+ * front.c - the front end: the shell's job, parent of the command and of the tracer
+ *
+ * The command is our own child in our own process group, so that the terminal, the
+ * shell and the command deal with one another as if we were not there. The tracer is in
+ * a session of its own: it goes on serving while the job is stopped.
+ */
+#include "iops/front.h"
+#include "iops/diag.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EXIT_FAILED = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+enum { FORWARD_WAIT_MS = 20 };
+
+static const int caught[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP,
+	SIGTTIN, SIGTTOU, SIGCONT };
+enum { NCAUGHT = sizeof(caught) / sizeof(*caught) };
+
+struct front {
+	struct launch *launch; /* NULL: attach */
+	pid_t tracer;
+	int signals, done; /* to read: signalfd(2), the tracer's word */
+	sigset_t mask;     /* as it was */
+	bool ended, told, tracer_gone, stopped;
+	int result;        /* what the tracer told */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Where a descriptor is not needed any more, its other end should find out. */
+static void let_go(int fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || null == fd)
+		return;
+	dup2(null, fd);
+	close(null);
+}
+
+static void become_command(struct launch *l, const struct options *o)
+{
+	char how = 0;
+
+	close(l->go[1]);
+	/* Where a tracer must be a parent (Yama), the front end's other child may be it too. */
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	if (read(l->go[0], &how, 1) != 1)
+		_exit(EXIT_FAILED);
+	prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+	if (how == LAUNCH_FILTER) {
+		int err = filter_install(&o->want);
+		if (err < 0) {
+			l->filter_errno = -err;
+			raise(SIGSTOP); /* only the tracer sees it */
+		}
+	}
+	execvp(o->argv[0], o->argv);
+	l->exec_errno = errno;
+	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
+}
+
+static void become_tracer(struct front *f, struct front_job *job, front_work *work)
+{
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGHUP, SIGPIPE,
+		SIGTERM };
+
+	setsid();
+	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (!f->launch) {
+		/* Without the front end there is nobody who could end it. */
+		signal(SIGTERM, SIG_DFL);
+		prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+	} else {
+		close(f->launch->go[0]);
+	}
+	let_go(STDIN_FILENO);
+	let_go(STDOUT_FILENO);
+	work(job);
+	_exit(0);
+}
+
+void front_done(struct front_job *j, int err)
+{
+	char byte = err < 0 ? 1 : 0;
+
+	if (j->done < 0)
+		return;
+	if (write(j->done, &byte, 1) != 1)
+		err = -errno;
+	close(j->done);
+	j->done = -1;
+	let_go(STDERR_FILENO);
+}
+
+/* Whether the command got this signal too, from the same sender: as a process group does. */
+static bool had_it_too(const struct launch *l, const struct signalfd_siginfo *si, uint64_t at)
+{
+	char path[64], line[256];
+	uint64_t bits;
+	bool pending = false;
+
+	if (l->delivered[si->ssi_signo].at_ns + FORWARD_WAIT_MS * UINT64_C(1000000) > at &&
+		l->delivered[si->ssi_signo].from == (pid_t)si->ssi_pid)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/status", l->command);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		char *at_hex = !strncmp(line, "SigPnd:", 7) || !strncmp(line, "ShdPnd:", 7) ? line + 7 : NULL;
+		if (at_hex && (bits = strtoull(at_hex, NULL, 16)) >> (si->ssi_signo - 1) & 1)
+			pending = true;
+	}
+	if (f)
+		fclose(f);
+	return pending;
+}
+
+/* What the terminal sends reaches the command by itself; what was meant for us is its. */
+static void forward(struct front *f, const struct signalfd_siginfo *si)
+{
+	struct timespec wait = { 0, FORWARD_WAIT_MS * 1000000 };
+	uint64_t at = now_ns();
+
+	if (f->ended || si->ssi_code == SI_KERNEL)
+		return;
+	if (si->ssi_pid)
+		nanosleep(&wait, NULL);
+	if (!had_it_too(f->launch, si, at))
+		kill(f->launch->command, (int)si->ssi_signo);
+}
+
+/* Stop as the command did, so that the shell takes the job for stopped. */
+static void stop_like(struct front *f, int sig)
+{
+	struct sigaction deflt = { .sa_handler = SIG_DFL }, old;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigaction(sig, &deflt, &old);
+	f->stopped = true;
+	raise(sig);
+	if (sig != SIGSTOP) {
+		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+	}
+	sigaction(sig, &old, NULL);
+}
+
+/* Whoever continues only us means the command. */
+static void go_on(struct front *f)
+{
+	struct timespec wait = { 0, FORWARD_WAIT_MS * 1000000 };
+	siginfo_t info = { .si_pid = 0 };
+
+	if (!f->stopped)
+		return;
+	nanosleep(&wait, NULL);
+	waitid(P_PID, f->launch->command, &info, WCONTINUED | WNOHANG);
+	if (!info.si_pid)
+		kill(f->launch->command, SIGCONT);
+	f->stopped = false;
+}
+
+static void look_at_children(struct front *f)
+{
+	siginfo_t info;
+	int status;
+
+	if (waitpid(f->tracer, &status, WNOHANG) == f->tracer)
+		f->tracer_gone = true;
+	if (!f->launch || f->ended)
+		return;
+	for (;;) {
+		info.si_pid = 0;
+		if (waitid(P_PID, f->launch->command, &info, WSTOPPED | WCONTINUED | WNOHANG) < 0 ||
+			!info.si_pid)
+			break;
+		if (info.si_code == CLD_STOPPED)
+			stop_like(f, info.si_status);
+		else
+			f->stopped = false;
+	}
+	/* Its counters can be read until it is reaped: at the very end. */
+	info.si_pid = 0;
+	if (!waitid(P_PID, f->launch->command, &info, WEXITED | WNOWAIT | WNOHANG) && info.si_pid) {
+		f->launch->status = info.si_code == CLD_EXITED
+					    ? info.si_status << 8
+					    : info.si_status | (info.si_code == CLD_DUMPED ? 0x80 : 0);
+		f->ended = true;
+		f->launch->ended = 1;
+	}
+}
+
+static void on_signal(struct front *f, const struct signalfd_siginfo *si)
+{
+	switch (si->ssi_signo) {
+	case SIGCHLD:
+		look_at_children(f);
+		break;
+	case SIGUSR1:
+		kill(f->tracer, SIGUSR1);
+		break;
+	case SIGCONT:
+		if (f->launch)
+			go_on(f);
+		break;
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU:
+		/* The command stops first, if it does at all; attached ones run on. */
+		if (!f->launch)
+			stop_like(f, (int)si->ssi_signo);
+		break;
+	default:
+		if (f->launch)
+			forward(f, si);
+		else
+			kill(f->tracer, SIGTERM);
+	}
+}
+
+static void serve(struct front *f)
+{
+	struct pollfd on[2] = { { .fd = f->signals, .events = POLLIN }, { .fd = f->done, .events = POLLIN } };
+	struct signalfd_siginfo si;
+	char byte;
+
+	look_at_children(f);
+	while ((f->launch && !f->ended) || (!f->told && !f->tracer_gone)) {
+		if (poll(on, 2, -1) < 0 && errno != EINTR)
+			break;
+		if (on[0].revents && read(f->signals, &si, sizeof(si)) == sizeof(si))
+			on_signal(f, &si);
+		if (on[1].revents && !f->told) {
+			ssize_t n = read(f->done, &byte, 1);
+			f->told = true;
+			f->result = n == 1 ? byte : -1;
+			on[1].fd = -1;
+		}
+	}
+}
+
+/* Die as the command did, without a core file of ours. */
+static int end_like(int status)
+{
+	struct rlimit none = { 0, 0 };
+	sigset_t set;
+	int sig = WTERMSIG(status);
+
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	raise(sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	return 128 + sig;
+}
+
+static int start(struct front *f, const struct options *o, struct out *out, front_work *work)
+{
+	struct front_job job = { .options = o, .launch = f->launch, .out = out };
+	sigset_t set;
+	int done[2];
+
+	if (pipe2(done, O_CLOEXEC) < 0)
+		return -errno;
+	sigemptyset(&set);
+	for (int i = 0; i < NCAUGHT; i++)
+		sigaddset(&set, caught[i]);
+	sigprocmask(SIG_BLOCK, &set, &f->mask);
+	signal(SIGCHLD, SIG_DFL);
+	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	f->tracer = f->signals < 0 ? -1 : fork();
+	if (f->tracer == 0) {
+		close(done[0]);
+		close(f->signals);
+		job.done = done[1];
+		become_tracer(f, &job, work);
+	}
+	close(done[1]);
+	f->done = done[0];
+	return f->tracer < 0 ? -errno : 0;
+}
+
+int front_attach(const struct options *o, struct out *out, front_work *work)
+{
+	struct front f = { .result = -1 };
+	int err = start(&f, o, out, work);
+
+	if (err < 0) {
+		diag_err(err, "cannot start the tracer");
+		return 1;
+	}
+	out_close(out);
+	let_go(STDIN_FILENO);
+	let_go(STDOUT_FILENO);
+	serve(&f);
+	if (f.result < 0)
+		diag("the tracer was killed before it could report; the processes go on");
+	return f.result ? 1 : 0;
+}
+
+static int launch_new(struct launch **out)
+{
+	struct launch *l = mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (l == MAP_FAILED)
+		return -errno;
+	l->front = getpid();
+	if (pipe2(l->go, O_CLOEXEC) < 0) {
+		int err = -errno;
+		munmap(l, sizeof(*l));
+		return err;
+	}
+	*out = l;
+	return 0;
+}
+
+static int finish_run(struct front *f, const struct options *o)
+{
+	int status = 0;
+
+	while (waitpid(f->launch->command, &status, 0) < 0 && errno == EINTR)
+		;
+	if (f->launch->exec_errno) {
+		diag_err(f->launch->exec_errno, "%s", o->argv[0]);
+		return f->launch->exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+	}
+	if (f->result < 0)
+		diag("the tracer was killed before it could report");
+	if (f->result && WIFEXITED(status) && !WEXITSTATUS(status))
+		return EXIT_FAILED;
+	return end_like(status);
+}
+
+int front_run(const struct options *o, struct out *out, front_work *work)
+{
+	struct front f = { .result = -1 };
+	int err = launch_new(&f.launch);
+
+	if (err < 0) {
+		diag_err(err, "cannot start");
+		return EXIT_FAILED;
+	}
+	/* First of all, while everything is still as it was given to us. */
+	f.launch->command = fork();
+	if (f.launch->command == 0)
+		become_command(f.launch, o);
+	err = f.launch->command < 0 ? -errno : start(&f, o, out, work);
+	if (err < 0) {
+		diag_err(err, "cannot start the tracer");
+		close(f.launch->go[1]); /* the command sees the end of its pipe, and goes */
+		return EXIT_FAILED;
+	}
+	close(f.launch->go[0]);
+	close(f.launch->go[1]);
+	out_close(out);
+	let_go(STDIN_FILENO);
+	let_go(STDOUT_FILENO);
+	serve(&f);
+	return finish_run(&f, o);
+}

@@ -1,0 +1,79 @@
+/*
+ * iops - what programs really read and write
+ *
+ *   main.c          the verbs, and the exit status
+ *   cmd/            a file a verb: run, attach, doctor, help
+ *   opts.c          the table of options
+ *   front.c         the shell's job: starts command and tracer, passes signals and status on
+ *   collect.c       the tracer process: wires a source to sinks, then reports
+ *   session.c       the only loop
+ *   out.c           where a report goes
+ *   source/         where operations come from: ptrace, proc (counters), system, null
+ *   sink/           where they go: stats, filter, interval
+ *   report/         what is shown of the sums: column -> table, json, csv, histogram
+ *   base/           what all of them stand on: names, map, hist, units, diag, syscalls, fdtab
+ *
+ * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
+ * them. Arrows go one way, downwards: tests/arrows.sh proves it.
+ */
+#include "iops/cmd.h"
+#include "iops/diag.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_USAGE = 2 };
+
+const struct command *const commands[] = { &command_run, &command_attach, &command_doctor,
+	&command_help, NULL };
+
+/*
+ * Standard streams that are closed would be taken by the next file that is opened.
+ * The placeholders close themselves at exec: the command finds them closed as they were.
+ */
+static void fill_streams(void)
+{
+	int fd;
+
+	while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
+		;
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+static int run_verb(const struct command *c, int argc, char **argv)
+{
+	struct options o;
+	int err = opts_parse(&o, c, argc, argv);
+	int status = err < 0 ? EXIT_USAGE : err > 0 ? 0 : c->main(&o);
+
+	opts_fini(&o);
+	if (fflush(stdout) && !status) {
+		diag_err(errno, "standard output");
+		status = 1;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	fill_streams();
+	setlocale(LC_CTYPE, "");
+	if (argc < 2) {
+		diag("no verb; 'iops help' lists them");
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
+		return printf("iops %s\n", VERSION) < 0 || fflush(stdout);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return run_verb(&command_help, 1, argv);
+	for (const struct command *const *c = commands; *c; c++)
+		if (!strcmp((*c)->name, argv[1]))
+			return run_verb(*c, argc - 1, argv + 1);
+	diag("no verb %s; 'iops help' lists them", argv[1]);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,383 @@
+/*
+ * opts.c - the option table, and what turns it into struct options
+ */
+#include "iops/opts.h"
+#include "iops/diag.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <langinfo.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* id: the letter; capital letters beyond it are for options that have none. */
+struct option_row {
+	int id;
+	bool letter;
+	const char *name, *arg, *help;
+};
+
+static const struct option_row rows[] = {
+	{ 'o', true, "output", "FILE", "write the report to FILE; - is standard output" },
+	{ 'f', true, "format", "NAME", "table (default), json or csv" },
+	{ 'J', false, "json", NULL, "short for --format json" },
+	{ 'H', true, "histogram", NULL, "add histograms of size and latency to the table" },
+	{ 'B', false, "by", "KEY[,KEY]", "break down by file (default), dir, type, process, thread,\n"
+		"command, call, kind, device, mount or error" },
+	{ 'S', false, "sort", "COLUMN", "order of the rows (default: bytes)" },
+	{ 'T', false, "top", "N", "number of rows (default 10, 0: all)" },
+	{ 'C', false, "columns", "A,B", "columns of the rows; 'iops help columns' lists them" },
+	{ 'e', true, "trace", "SET", "calls that count: data, sync, classic, net, meta, all or\n"
+		"names, !x excludes (default data,sync)" },
+	{ 'P', true, "path", "GLOB", "keep only files whose path matches" },
+	{ 'Y', false, "type", "LIST", "keep only files of these types" },
+	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
+	{ 'b', true, "backend", "NAME", "auto (default), ptrace, proc or system" },
+	{ 'd', true, "duration", "SEC", "stop after so many seconds" },
+	{ 'i', true, "interval", "SEC", "a row every so many seconds, and the report at the end" },
+	{ 'N', false, "no-follow", NULL, "only the command itself, not its children" },
+	{ 'W', false, "wait", NULL, "until the whole tree has ended, not only the command" },
+	{ 'F', false, "no-filter", NULL, "stop at every call instead of using a seccomp filter" },
+	{ 'U', false, "si", NULL, "powers of 1000 instead of 1024" },
+	{ 'R', false, "raw", NULL, "plain numbers" },
+	{ 'L', false, "color", "WHEN", "auto (default), always or never" },
+	{ 'q', true, "quiet", NULL, "only the numbers" },
+	{ 'v', true, "verbose", NULL, "more words on how it was done" },
+	{ 'h', true, "help", NULL, "this text" },
+};
+enum { NROWS = sizeof(rows) / sizeof(*rows) };
+
+static const struct report *const formats[] = { &report_table, &report_json, &report_csv };
+static const char *const backends[] = { "auto", "ptrace", "proc", "system" };
+
+static int wrong(const char *option, const char *value, const char *expected)
+{
+	diag("--%s %s: %s", option, value, expected);
+	return -EINVAL;
+}
+
+static const struct report *format_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+		if (!strcmp(formats[i]->name, name))
+			return formats[i];
+	return NULL;
+}
+
+/* fn for each word between commas. */
+static int each_word(const char *list, int (*fn)(struct options *, const char *), struct options *o)
+{
+	char *copy = strdup(list), *save = NULL;
+	int err = copy ? 0 : -ENOMEM;
+
+	for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && !err; w = strtok_r(NULL, ",", &save))
+		err = fn(o, w);
+	free(copy);
+	return err;
+}
+
+static int add_by(struct options *o, const char *word)
+{
+	int d = dim_of(word);
+
+	if (d < 0)
+		return wrong("by", word, "no such key; file, dir, type, process, thread, command, call, "
+					 "kind, device, mount and error are");
+	if (o->view.nby < MAX_BY && !(o->dims >> d & 1))
+		o->view.by[o->view.nby++] = d;
+	o->dims |= 1u << d;
+	return 0;
+}
+
+static int add_column(struct options *o, const char *word)
+{
+	struct column *c = &o->column[o->view.ncolumns];
+
+	if (o->view.ncolumns == MAX_COLUMNS || !column_find(word, c))
+		return wrong("columns", word, "no such column; 'iops help columns' lists them");
+	o->view.column[o->view.ncolumns++] = c;
+	return 0;
+}
+
+static int add_type(struct options *o, const char *word)
+{
+	int type = file_type_of(word);
+
+	if (type < 0)
+		return wrong("type", word, "no such type; regular, dir, pipe, socket, tty, char, block, "
+					   "anon and unknown are");
+	o->types |= 1u << type;
+	return 0;
+}
+
+static int add_pid(struct options *o, const char *word)
+{
+	char *end;
+	long pid = strtol(word, &end, 10);
+	pid_t *more = realloc(o->only, (o->nonly + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	o->only = more;
+	if (*end || pid <= 0)
+		return wrong("pid", word, "not a process id");
+	o->only[o->nonly++] = (pid_t)pid;
+	return 0;
+}
+
+static int seconds(const char *option, const char *text, uint64_t *ns)
+{
+	char *end;
+	double s = strtod(text, &end);
+
+	if (end == text || *end || !(s >= 0.001) || s > 1e9)
+		return wrong(option, text, "not a number of seconds");
+	*ns = (uint64_t)llround(s * 1e9);
+	return 0;
+}
+
+static int set_top(struct options *o, const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (end == text || *end || *text == '-' || n > UINT32_MAX)
+		return wrong("top", text, "not a number of rows");
+	o->view.top = (unsigned)n;
+	return 0;
+}
+
+static int set_colour(struct options *o, const char *text)
+{
+	static const char *const when[] = { "auto", "always", "never" };
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(text, when[i])) {
+			o->colour = i;
+			return 0;
+		}
+	return wrong("color", text, "auto, always and never are known");
+}
+
+static int set_backend(struct options *o, const char *text)
+{
+	for (size_t i = 0; i < sizeof(backends) / sizeof(*backends); i++)
+		if (!strcmp(text, backends[i])) {
+			o->backend = backends[i];
+			return 0;
+		}
+	return wrong("backend", text, "auto, ptrace, proc and system are known");
+}
+
+static int set_format(struct options *o, const char *text)
+{
+	o->format = format_of(text);
+	return o->format ? 0 : wrong("format", text, "table, json and csv are known");
+}
+
+static int set_sort(struct options *o, const char *text)
+{
+	if (!column_find(text, &o->sort))
+		return wrong("sort", text, "no such column; 'iops help columns' lists them");
+	o->view.sort = &o->sort;
+	return 0;
+}
+
+static int set_trace(struct options *o, const char *text)
+{
+	const char *bad = text;
+
+	return syscall_set_parse(&o->want, text, &bad) < 0
+		       ? wrong("trace", bad, "neither a set nor a call that iops knows")
+		       : 0;
+}
+
+static int set_option(struct options *o, int id, const char *arg)
+{
+	switch (id) {
+	case 'o': o->output = arg; return 0;
+	case 'f': return set_format(o, arg);
+	case 'J': return set_format(o, "json");
+	case 'H': o->view.histogram = true; return 0;
+	case 'B': return each_word(arg, add_by, o);
+	case 'S': return set_sort(o, arg);
+	case 'T': return set_top(o, arg);
+	case 'C': return each_word(arg, add_column, o);
+	case 'e': return set_trace(o, arg);
+	case 'P': o->path = arg; return 0;
+	case 'Y': return each_word(arg, add_type, o);
+	case 'I': return each_word(arg, add_pid, o);
+	case 'b': return set_backend(o, arg);
+	case 'd': return seconds("duration", arg, &o->duration_ns);
+	case 'i': return seconds("interval", arg, &o->interval_ns);
+	case 'N': o->follow = false; return 0;
+	case 'W': o->wait = true; return 0;
+	case 'F': o->filter = false; return 0;
+	case 'U': o->view.units = UNITS_SI; return 0;
+	case 'R': o->view.units = UNITS_RAW; return 0;
+	case 'L': return set_colour(o, arg);
+	case 'q': o->view.quiet = true; return 0;
+	case 'v': o->view.verbose = true; return 0;
+	}
+	return -EINVAL;
+}
+
+static void defaults(struct options *o)
+{
+	const char *bad, *backend = getenv("IOPS_BACKEND");
+
+	*o = (struct options){ .follow = true, .filter = true, .backend = "auto", .view.top = 10 };
+	syscall_set_parse(&o->want, "data,sync", &bad);
+	if (backend && *backend && set_backend(o, backend) < 0)
+		o->backend = "auto";
+}
+
+static void settle(struct options *o)
+{
+	const char *dot = o->output ? strrchr(o->output, '.') : NULL;
+
+	if (!o->format && dot)
+		o->format = format_of(dot + 1);
+	if (!o->format)
+		o->format = &report_table;
+	if (!o->view.nby) {
+		o->view.by[o->view.nby++] = DIM_FILE;
+		o->dims |= 1u << DIM_FILE;
+	}
+	/* Machines want all rows; people the first ones. */
+	if (o->format == &report_json)
+		o->view.top = 0;
+}
+
+/* The same short option string and long options that the help is printed from. */
+static void tables(const struct command *c, char *letters, struct option *longs)
+{
+	size_t n = 0;
+
+	*letters++ = '+';
+	*letters++ = ':';
+	for (unsigned i = 0; i < NROWS; i++) {
+		if (rows[i].id != 'h' && !strchr(c->takes, rows[i].id))
+			continue;
+		if (rows[i].letter) {
+			*letters++ = rows[i].id;
+			if (rows[i].arg)
+				*letters++ = ':';
+		}
+		longs[n++] = (struct option){ rows[i].name, rows[i].arg ? required_argument : no_argument,
+			NULL, rows[i].id };
+	}
+	*letters = 0;
+	longs[n] = (struct option){ 0 };
+}
+
+int opts_parse(struct options *o, const struct command *c, int argc, char **argv)
+{
+	char letters[2 * NROWS + 4];
+	struct option longs[NROWS + 1];
+	int id, err = 0;
+	bool csv_top = false;
+
+	defaults(o);
+	tables(c, letters, longs);
+	optind = 0;
+	opterr = 0;
+	while (!err && (id = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		const char *word = argv[optind - 1];
+		if (id == 'h') {
+			opts_help(c);
+			return 1;
+		}
+		csv_top |= id == 'T';
+		if (id == ':') {
+			diag("option %s needs a value; 'iops help %s' tells more", word, c->name);
+			err = -EINVAL;
+		} else if (id == '?') {
+			if (optopt && !strchr(word, '='))
+				diag("unknown option -%c; 'iops help %s' tells more", optopt, c->name);
+			else
+				diag("unknown option %s; 'iops help %s' tells more", word, c->name);
+			err = -EINVAL;
+		} else {
+			err = set_option(o, id, optarg);
+		}
+	}
+	if (err)
+		return err;
+	settle(o);
+	if (o->format == &report_csv && !csv_top)
+		o->view.top = 0;
+	o->argc = argc - optind;
+	o->argv = argv + optind;
+	return 0;
+}
+
+void opts_fini(struct options *o)
+{
+	free(o->only);
+}
+
+/* no-color.org, CLICOLOR_FORCE, and TERM=dumb for what is not a real terminal. */
+static bool wants_colour(const struct options *o, bool terminal)
+{
+	const char *none = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"), *term = getenv("TERM");
+
+	if (o->colour != COLOUR_AUTO)
+		return o->colour == COLOUR_ALWAYS;
+	if (none && *none)
+		return false;
+	if (force && *force && strcmp(force, "0"))
+		return true;
+	return terminal && term && strcmp(term, "dumb");
+}
+
+void opts_terminal(struct options *o, int fd)
+{
+	struct winsize size;
+	const char *columns = getenv("COLUMNS");
+	bool terminal = isatty(fd);
+
+	if (columns && atoi(columns) > 0)
+		o->view.width = atoi(columns);
+	else if (terminal && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
+		o->view.width = size.ws_col;
+	else if (terminal)
+		o->view.width = 80;
+	o->view.colour = wants_colour(o, terminal);
+	o->view.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") &&
+		       !(getenv("TERM") && !strcmp(getenv("TERM"), "dumb") && terminal);
+}
+
+static void help_option(const struct option_row *r)
+{
+	char left[64];
+	const char *p = r->help, *end;
+
+	snprintf(left, sizeof(left), r->letter ? "-%c, --%s%s%s" : "%.0d    --%s%s%s",
+		r->letter ? r->id : 0, r->name, r->arg ? " " : "", r->arg ? r->arg : "");
+	printf("  %-26s %.*s\n", left, (int)(strchrnul(p, '\n') - p), p);
+	while (*(end = strchrnul(p, '\n'))) {
+		p = end + 1;
+		printf("  %-26s %.*s\n", "", (int)(strchrnul(p, '\n') - p), p);
+	}
+}
+
+void opts_help(const struct command *c)
+{
+	if (c) {
+		printf("usage: iops %s %s\n\n%s\n", c->name, c->args, c->help);
+		fputs(*c->takes ? "\noptions:\n" : "", stdout);
+		for (unsigned i = 0; i < NROWS && *c->takes; i++)
+			if (rows[i].id == 'h' || strchr(c->takes, rows[i].id))
+				help_option(&rows[i]);
+		return;
+	}
+	puts("usage: iops VERB [options] ...\n\nShows what programs really read and write.\n");
+	for (const struct command *const *v = commands; *v; v++)
+		printf("  iops %-7s %-32s %.*s\n", (*v)->name, (*v)->args,
+			(int)strcspn((*v)->help, "\n"), (*v)->help);
+	puts("\n'iops help VERB' tells the options of a verb, iops(1) all about it.");
+}

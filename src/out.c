@@ -1,0 +1,89 @@
+/*
+ * out.c - where a report goes
+ */
+#include "iops/out.h"
+#include "iops/diag.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * The file is opened before anything runs, so that a wrong name is said at once, but
+ * emptied only when there is something to put in its place.
+ */
+int out_open(struct out *o, const char *path)
+{
+	struct stat st;
+
+	*o = (struct out){ .fd = -1, .name = path };
+	if (!path) {
+		o->name = "standard error";
+		o->fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	} else if (!strcmp(path, "-")) {
+		o->name = "standard output";
+		o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	} else {
+		o->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+		if (o->fd >= 0 && o->fd < 3) {
+			int high = fcntl(o->fd, F_DUPFD_CLOEXEC, 3);
+			close(o->fd);
+			o->fd = high;
+		}
+	}
+	if (o->fd < 0)
+		return diag_err(errno, "%s", o->name);
+	o->replace = path && strcmp(path, "-") && !fstat(o->fd, &st) && S_ISREG(st.st_mode);
+	return 0;
+}
+
+int out_write(struct out *o, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = write(o->fd, text, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return diag_err(errno, "cannot write the report to %s", o->name);
+		text += n;
+		len -= n;
+	}
+	return 0;
+}
+
+int out_report(struct out *o, const struct report *r, const struct report_in *in, bool one_line)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+	int err = f ? r->render(f, in) : -ENOMEM;
+
+	if (f && fclose(f) && !err)
+		err = -ENOMEM;
+	if (err < 0) {
+		free(text);
+		return diag_err(err, "cannot make the report");
+	}
+	for (size_t i = 0; one_line && i + 1 < len; i++)
+		if (text[i] == '\n')
+			text[i] = ' ';
+	if (o->replace && !one_line &&
+		(ftruncate(o->fd, 0) < 0 || lseek(o->fd, 0, SEEK_SET) < 0))
+		err = diag_err(errno, "cannot write the report to %s", o->name);
+	if (!err)
+		err = out_write(o, text, len);
+	free(text);
+	return err;
+}
+
+/* Some file systems find out only now that there is no room. */
+int out_close(struct out *o)
+{
+	int err = o->fd >= 0 && close(o->fd) < 0 && errno != EINTR ? -errno : 0;
+
+	o->fd = -1;
+	return err ? diag_err(err, "cannot write the report to %s", o->name) : 0;
+}

@@ -1,0 +1,453 @@
+/*
+ * table.c - the report for people
+ */
+#include "iops/report.h"
+#include "iops/diag.h"
+#include "iops/syscalls.h"
+
+#include <errno.h>
+#include <libsmartcols.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { NAME_MIN = 12, WIDE = 200 };
+
+/* Columns of the table where --columns does not say: the names of a breakdown first. */
+static const char *const by_default[NDIMS] = {
+	[DIM_PROCESS] = "pid command",
+	[DIM_THREAD] = "tid pid command",
+	[DIM_FILE] = "path",
+	[DIM_CALL] = "call operations errors again bytes time_ns latency_ns_p50 latency_ns_p99 latency_ns_max",
+	[DIM_KIND] = "kind operations errors again bytes time_ns latency_ns_p50 latency_ns_p99 latency_ns_max",
+	[DIM_ERROR] = "error errors time_ns",
+	[DIM_DIR] = "dir",
+	[DIM_TYPE] = "type",
+	[DIM_COMMAND] = "command",
+	[DIM_DEVICE] = "device",
+	[DIM_MOUNT] = "mount",
+};
+static const char data_default[] =
+	" read_operations read_bytes write_operations write_bytes all_time_ns";
+
+static const char *style(const struct view *v, const char *sequence)
+{
+	return v->colour ? sequence : "";
+}
+
+static struct libscols_table *table_new(const struct view *v)
+{
+	struct libscols_table *tb = scols_new_table();
+
+	if (!tb)
+		return NULL;
+	scols_table_set_termforce(tb, SCOLS_TERMFORCE_NEVER);
+	scols_table_set_termwidth(tb, WIDE * 100); /* widths are ours to choose */
+	scols_table_enable_colors(tb, v->colour);
+	scols_table_set_column_separator(tb, "  ");
+	return tb;
+}
+
+static struct libscols_column *add_column(struct libscols_table *tb, const char *title, bool right)
+{
+	struct libscols_column *cl =
+		scols_table_new_column(tb, title, 0, right ? SCOLS_FL_RIGHT : 0);
+
+	if (cl)
+		scols_cell_set_color(scols_column_get_header(cl), "bold");
+	return cl;
+}
+
+static int print_table(FILE *out, struct libscols_table *tb)
+{
+	char *text = NULL;
+	int err = scols_print_table_to_string(tb, &text);
+
+	/* Without the blanks that the last column of left-aligned text would end with. */
+	for (char *p = text, *end; !err && p && *p; p = *end ? end + 1 : end) {
+		end = strchrnul(p, '\n');
+		int len = (int)(end - p);
+		while (len && p[len - 1] == ' ')
+			len--;
+		fprintf(out, "%.*s\n", len, p);
+	}
+	free(text);
+	return err < 0 ? err : 0;
+}
+
+static const char *value_text(const struct value *v, enum units u, char *buf)
+{
+	switch (v->type) {
+	case VALUE_STR: return v->str;
+	case VALUE_BYTES: return units_bytes(buf, v->num, u);
+	case VALUE_NS: return units_ns(buf, v->num, u);
+	case VALUE_BYTE_RATE: return units_rate(buf, v->rate, u);
+	case VALUE_RATE: return units_count(buf, (uint64_t)(v->rate + 0.5), u);
+	case VALUE_COUNT: return units_count(buf, v->num, u);
+	default: return "";
+	}
+}
+
+/* The line that says what ran, how long, how it ended and how it was seen. */
+static void head(FILE *out, const struct report_in *in)
+{
+	const struct run *run = in->run;
+	const struct view *v = in->view;
+	char what[4096] = "", shown[4096 + 16], tail[320], time[UNITS_LEN], state[64] = "", buf[16];
+	size_t at = 0;
+
+	for (char *const *arg = run->command; arg && *arg && at < sizeof(what) - 2; arg++)
+		at += snprintf(what + at, sizeof(what) - at, "%s%s", at ? " " : "", *arg);
+	for (unsigned i = 0; !run->command && i < run->npids && at < sizeof(what) - 2; i++)
+		at += snprintf(what + at, sizeof(what) - at, "%s%d", at ? " " : "process ", run->pids[i]);
+	for (char *p = what; *p; p++)
+		if ((unsigned char)*p < ' ')
+			*p = ' ';
+	if (run->snapshot)
+		snprintf(state, sizeof(state), "running   ");
+	else if (run->ended && WIFSIGNALED(run->status))
+		snprintf(state, sizeof(state), "%s   ", signal_name(WTERMSIG(run->status), buf));
+	else if (run->ended)
+		snprintf(state, sizeof(state), "exit %d   ", WEXITSTATUS(run->status));
+	snprintf(tail, sizeof(tail), "%s   %s%s, %s", units_ns(time, run->elapsed_ns, UNITS_IEC), state,
+		run->backend, run->complete ? "complete" : "incomplete");
+	size_t width = v->width ? v->width : 80, used = strlen(tail) + 9;
+	units_elide(shown, sizeof(shown), what, width > used + NAME_MIN ? width - used : NAME_MIN, v->utf8);
+	fprintf(out, "%siops: %s%s", style(v, "\033[1m"), shown, style(v, "\033[0m"));
+	int gap = (int)(width - units_width(shown) - strlen(tail) - 6);
+	fprintf(out, "%*s%s\n", gap > 3 ? gap : 3, "", tail);
+}
+
+static void proof(FILE *out, const struct report_in *in)
+{
+	const struct totals *t = stats_totals(in->stats);
+	const struct view *v = in->view;
+	char a[UNITS_LEN], b[UNITS_LEN];
+
+	if (*in->run->why)
+		fprintf(out, "%s\n", in->run->why);
+	if (!in->run->verifies) {
+		if (!in->run->counters_only && !in->run->machine_wide)
+			fputs("not verified: --trace leaves out calls that the kernel's counters hold\n", out);
+		return;
+	}
+	fprintf(out, "verified against kernel counters: %s of %s threads",
+		units_count(a, t->matched, v->units), units_count(b, t->threads, v->units));
+	if (t->matched != t->threads)
+		fprintf(out, "%s: the kernel counted %+lld calls, %+lld bytes beyond ours%s",
+			style(v, "\033[31m"), (long long)t->off_calls, (long long)t->off_bytes,
+			style(v, "\033[0m"));
+	if (t->unchecked)
+		fprintf(out, "; %s could not be checked", units_count(a, t->unchecked, v->units));
+	fputc('\n', out);
+}
+
+struct summary {
+	const struct report_in *in;
+	struct libscols_table *tb;
+};
+
+static int summary_line(struct summary *s, const char *label, const struct series *series)
+{
+	static const char *const shown[] = { "operations", "bytes", "iops", "bytes_per_second",
+		"size_bytes.p50", "latency_ns.p50", "latency_ns.p99", "latency_ns.max" };
+	struct libscols_line *ln = scols_table_new_line(s->tb, NULL);
+	char buf[UNITS_LEN];
+	int err = ln ? scols_line_set_data(ln, 0, label) : -ENOMEM;
+
+	for (unsigned i = 0; i < sizeof(shown) / sizeof(*shown) && !err; i++)
+		for (const struct column *c = series_columns; c->name; c++)
+			if (!strcmp(c->name, shown[i])) {
+				struct value v = c->of_series(series, s->in->run);
+				/* Calls that move no bytes have neither bytes nor sizes. */
+				bool blank = !series->size.n && !series->bytes &&
+					     (v.type == VALUE_BYTES || v.type == VALUE_BYTE_RATE);
+				err = scols_line_set_data(ln, i + 1,
+					blank ? "" : value_text(&v, s->in->view->units, buf));
+			}
+	return err;
+}
+
+static int summary(FILE *out, const struct report_in *in, const struct row *row,
+	const struct series *all)
+{
+	static const char *const title[] = { "", "operations", "bytes", "IOPS", "throughput",
+		"size p50", "lat p50", "p99", "max" };
+	static const struct series none;
+	struct summary s = { in, table_new(in->view) };
+	int err = s.tb ? 0 : -ENOMEM;
+
+	for (unsigned i = 0; i < sizeof(title) / sizeof(*title) && !err; i++)
+		err = add_column(s.tb, title[i], i > 0) ? 0 : -ENOMEM;
+	for (unsigned c = 0; c <= CLASS_WRITE && !err; c++)
+		err = summary_line(&s, op_class_name(c), row->series[c] ? row->series[c] : &none);
+	if (!err)
+		err = summary_line(&s, "total", all);
+	for (unsigned c = CLASS_SYNC; c < NCLASS && !err; c++)
+		if (row->series[c])
+			err = summary_line(&s, op_class_name(c), row->series[c]);
+	fputc('\n', out);
+	if (!err)
+		err = print_table(out, s.tb);
+	if (s.tb)
+		scols_unref_table(s.tb);
+	return err;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct fault *x = a, *y = b;
+
+	return x->count < y->count ? 1 : x->count > y->count ? -1 : (int)x->call - (int)y->call;
+}
+
+static void errors(FILE *out, const struct report_in *in, const struct row *row)
+{
+	size_t n;
+	const struct fault *f = stats_faults(in->stats, &n);
+	struct fault *sorted = calloc(n + 1, sizeof(*sorted));
+	uint64_t sum = 0, again = 0, interrupted = 0;
+	char buf[UNITS_LEN], name[16];
+
+	for (int c = 0; c < NCLASS; c++)
+		if (row->series[c]) {
+			again += row->series[c]->again;
+			interrupted += row->series[c]->interrupted;
+		}
+	for (size_t i = 0; i < n; i++)
+		sum += f[i].count;
+	fprintf(out, "%serrors %s%s", sum ? style(in->view, "\033[31m") : "",
+		units_count(buf, sum, in->view->units), sum ? style(in->view, "\033[0m") : "");
+	if (sorted && n) {
+		memcpy(sorted, f, n * sizeof(*f));
+		qsort(sorted, n, sizeof(*f), by_count);
+		for (size_t i = 0; i < n && i < 3; i++)
+			fprintf(out, "%s%s %s %s", i ? ", " : " (", syscalls[sorted[i].call].name,
+				errno_name(sorted[i].err, name),
+				units_count(buf, sorted[i].count, in->view->units));
+		fputs(n > 3 ? ", ...)" : ")", out);
+	}
+	if (again)
+		fprintf(out, "   would block %s", units_count(buf, again, in->view->units));
+	if (interrupted)
+		fprintf(out, "   interrupted %s", units_count(buf, interrupted, in->view->units));
+	fputc('\n', out);
+	free(sorted);
+}
+
+static void remarks(FILE *out, const struct report_in *in, const struct row *row)
+{
+	static const char *const text[NNOTES] = {
+		[NOTE_IO_URING] = "io_uring is used by %s: what it reads and writes is not counted",
+		[NOTE_AIO] = "Linux AIO (io_submit) is used by %s: what it reads and writes is not counted",
+		[NOTE_SETUID] = "set-id programs ran without their rights in %s: use --no-filter",
+		[NOTE_HANDED] = "set-id programs were left alone, and are not counted, in %s",
+		[NOTE_PTRACE] = "tracing was asked for, and refused because iops traces, by %s",
+		[NOTE_SUPERVISED] = "a seccomp supervisor is installed in %s: every call stops there",
+		[NOTE_COMPAT] = "calls of an unknown ABI are made, and not counted, by %s",
+	};
+	const struct totals *t = stats_totals(in->stats);
+	char a[UNITS_LEN], b[UNITS_LEN], who[64];
+	enum units u = in->view->units;
+
+	if (t->apart_operations)
+		fprintf(out, "of these pipes, sockets, terminals: %s operations, %s\n",
+			units_count(a, t->apart_operations, u), units_bytes(b, t->apart_bytes, u));
+	if (row->pair && row->pair->operations)
+		fprintf(out, "total counts calls: %s of them were a read of one file and a write of another\n",
+			units_count(a, row->pair->operations, u));
+	if (t->lost)
+		fprintf(out, "%sLOST: %s operations were not seen%s\n", style(in->view, "\033[31m"),
+			units_count(a, t->lost, u), style(in->view, "\033[0m"));
+	for (int i = 0; i < NNOTES; i++)
+		if (t->notes[i] && text[i]) {
+			snprintf(who, sizeof(who), "%s process%s", units_count(a, t->notes[i], u),
+				t->notes[i] == 1 ? "" : "es");
+			fputs("note: ", out);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+			fprintf(out, text[i], who);
+#pragma GCC diagnostic pop
+			fputc('\n', out);
+		}
+}
+
+static void left_behind(FILE *out, const struct report_in *in)
+{
+	size_t n, shown = 0;
+	const struct proc *p = stats_procs(in->stats, &n);
+	uint64_t all = stats_totals(in->stats)->notes[NOTE_RUNNING];
+
+	if (!all)
+		return;
+	fprintf(out, "still running, not included from here on: %llu process%s (", (unsigned long long)all,
+		all == 1 ? "" : "es");
+	for (size_t i = 0; i < n && shown < 4; i++)
+		if (p[i].running_on)
+			fprintf(out, "%s%d %s", shown++ ? ", " : "", p[i].pid,
+				names_get(in->names, p[i].comm));
+	fputs(all > shown ? ", ...)\n" : ")\n", out);
+}
+
+/* Cut the text of the first columns so that the rest fits the terminal. */
+struct grid {
+	const struct column *column[MAX_COLUMNS];
+	struct column found[MAX_COLUMNS];
+	unsigned n;
+};
+
+static void default_columns(enum dim dim, struct grid *g)
+{
+	char words[512], *save = NULL;
+	bool data = dim != DIM_CALL && dim != DIM_KIND && dim != DIM_ERROR;
+
+	snprintf(words, sizeof(words), "%s%s", by_default[dim], data ? data_default : "");
+	for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		if (column_find(w, &g->found[g->n])) {
+			g->column[g->n] = &g->found[g->n];
+			g->n++;
+		}
+}
+
+/* "reads" is plainer than "read_operations"; "bytes" stands right of what it counts. */
+static const char *title_of(const struct column *c, bool chosen, char buf[64])
+{
+	const char *title = c->title ? c->title : c->name;
+
+	if (!c->of_series || c->class == NCLASS) {
+		return !chosen && !strcmp(title, "time") ? "I/O time" : title;
+	} else if (!strcmp(c->name, "operations") && c->class <= CLASS_WRITE) {
+		return c->class == CLASS_READ ? "reads" : "writes";
+	} else if (!chosen && !strcmp(c->name, "bytes")) {
+		return "bytes";
+	}
+	snprintf(buf, 64, "%s %s", op_class_name(c->class), title);
+	return buf;
+}
+
+static bool is_text(const struct column *c, struct line *l, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct value v = column_value(c, &l[i]);
+		if (v.type != VALUE_NONE)
+			return v.type == VALUE_STR;
+	}
+	return !c->of_series && strcmp(c->name, "inode") != 0;
+}
+
+/* How wide the widest text column may be: what the others leave of the terminal. */
+static size_t text_room(const struct grid *g, struct line *l, size_t n, const struct view *v)
+{
+	size_t fixed = 0, texts = 0;
+	char title[64], buf[UNITS_LEN];
+
+	for (unsigned c = 0; c < g->n; c++) {
+		size_t most = units_width(title_of(g->column[c], v->ncolumns, title));
+		bool text = is_text(g->column[c], l, n);
+		texts += text;
+		for (size_t i = 0; i < n && !text; i++) {
+			struct value val = column_value(g->column[c], &l[i]);
+			/* Process and thread ids are names, not amounts. */
+			size_t w = strlen(value_text(&val, v->units, buf));
+			most = w > most ? w : most;
+		}
+		fixed += text ? 2 : most + 2;
+	}
+	if (!v->width || !texts)
+		return WIDE * 20;
+	return v->width > fixed + NAME_MIN * texts ? (v->width - fixed) / texts : NAME_MIN;
+}
+
+static bool is_id(const struct column *c)
+{
+	return !c->of_series && (strstr(c->name, "pid") || strstr(c->name, "tid") ||
+					!strcmp(c->name, "inode"));
+}
+
+static int fill_line(struct libscols_line *ln, const struct grid *g, struct line *l, size_t room)
+{
+	const struct view *v = l->in->view;
+	char buf[UNITS_LEN], shown[WIDE * 24];
+	int err = 0;
+
+	for (unsigned c = 0; c < g->n && !err; c++) {
+		struct value val = column_value(g->column[c], l);
+		bool name = !g->column[c]->of_series && val.type == VALUE_NONE && !c;
+		const char *text = name ? "(unknown)"
+					: value_text(&val, is_id(g->column[c]) ? UNITS_RAW : v->units, buf);
+		if (val.type == VALUE_STR)
+			text = units_elide(shown, sizeof(shown), text, room, v->utf8);
+		err = scols_line_set_data(ln, c, text);
+	}
+	return err;
+}
+
+static int breakdown(FILE *out, const struct report_in *in, enum dim dim)
+{
+	const struct view *v = in->view;
+	struct grid g = { .n = 0 };
+	size_t n, shown;
+	struct line *l = lines_new(in, dim, &n);
+	struct libscols_table *tb = table_new(v);
+	char title[64];
+	int err = l && tb ? 0 : -ENOMEM;
+
+	shown = v->top && v->top < n ? v->top : n;
+	for (; g.n < v->ncolumns; g.n++)
+		g.column[g.n] = v->column[g.n];
+	if (!g.n)
+		default_columns(dim, &g);
+
+	size_t room = err ? 0 : text_room(&g, l, shown, v);
+	for (unsigned c = 0; c < g.n && !err; c++)
+		err = add_column(tb, title_of(g.column[c], v->ncolumns, title),
+			      !is_text(g.column[c], l, shown))
+			? 0
+			: -ENOMEM;
+	for (size_t i = 0; i < shown && !err; i++) {
+		struct libscols_line *ln = scols_table_new_line(tb, NULL);
+		err = ln ? fill_line(ln, &g, &l[i], room) : -ENOMEM;
+	}
+	if (!err && shown) {
+		fputc('\n', out);
+		err = print_table(out, tb);
+	}
+	if (!err && shown < n)
+		fprintf(out, "... and %zu more; --top 0 shows all\n", n - shown);
+	if (tb)
+		scols_unref_table(tb);
+	lines_free(l, n);
+	return err;
+}
+
+static int render(FILE *out, const struct report_in *in)
+{
+	struct row row;
+	struct series all;
+	int err = stats_total(in->stats, &row);
+
+	if (err < 0)
+		return err;
+	if ((err = row_all(&row, false, &all)) < 0) {
+		row_fini(&row);
+		return err;
+	}
+	head(out, in);
+	if (!in->view->quiet)
+		proof(out, in);
+	err = summary(out, in, &row, &all);
+	if (!err && !in->view->quiet) {
+		errors(out, in, &row);
+		remarks(out, in, &row);
+	}
+	left_behind(out, in);
+	for (unsigned i = 0; i < in->view->nby && !err && !in->run->counters_only; i++)
+		err = breakdown(out, in, in->view->by[i]);
+	if (!err && in->view->histogram)
+		err = histogram_render(out, in);
+	series_fini(&all);
+	row_fini(&row);
+	return err ? err : ferror(out) ? -EIO : 0;
+}
+
+const struct report report_table = { "table", "for people", render };

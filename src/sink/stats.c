@@ -1,0 +1,492 @@
+/*
+ * stats.c - sum operations by key
+ *
+ * Each operation goes to one row of every dimension asked for. Totals are not kept:
+ * they are the sum of the rows by call.
+ */
+#include "iops/stats.h"
+#include "iops/map.h"
+#include "iops/sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows of one dimension. */
+struct table {
+	struct row *row;
+	size_t n, cap;
+	struct map index; /* key -> place, plus 1 */
+	size_t last;      /* where the operation before went: often the same place */
+};
+
+struct stats {
+	struct sink sink;
+	struct names *names;
+	unsigned dims;
+	struct table table[NDIMS];
+	struct proc *proc;
+	size_t nproc, capproc;
+	struct map pids; /* pid -> place of its newest process, plus 1 */
+	pid_t last_pid;  /* and the place of it, as most operations come in a row */
+	size_t last_proc;
+	struct fault *fault;
+	size_t nfault, capfault;
+	struct totals totals;
+};
+
+static const char *const dim_text[] = {
+#define X(name, text) [DIM_##name] = text,
+	DIMS(X)
+#undef X
+};
+
+const char *dim_name(unsigned dim)
+{
+	return dim < NDIMS ? dim_text[dim] : "?";
+}
+
+int dim_of(const char *name)
+{
+	for (int d = 0; d < NDIMS; d++)
+		if (!strcmp(name, dim_text[d]))
+			return d;
+	return -1;
+}
+
+/* Room for one more in a growing array. */
+static int room(void *array, size_t n, size_t *cap, size_t size)
+{
+	if (n < *cap)
+		return 0;
+
+	size_t more = *cap ? 2 * *cap : 16;
+	void *bigger = realloc(*(void **)array, more * size);
+	if (!bigger)
+		return -ENOMEM;
+	*(void **)array = bigger;
+	*cap = more;
+	return 0;
+}
+
+/* The newest process of that id; one that was never told of is made up. -ENOMEM */
+static int64_t proc_at(struct stats *s, pid_t pid, bool fresh)
+{
+	if (!fresh && s->nproc && s->last_pid == pid)
+		return s->last_proc;
+
+	size_t at = fresh ? 0 : map_get(&s->pids, pid, 0);
+	if (!at) {
+		if (room(&s->proc, s->nproc, &s->capproc, sizeof(*s->proc)) < 0 ||
+			map_put(&s->pids, pid, 0, s->nproc + 1) < 0)
+			return -ENOMEM;
+		s->proc[s->nproc] = (struct proc){ .pid = pid };
+		at = ++s->nproc;
+	}
+	s->last_pid = pid;
+	s->last_proc = at - 1;
+	return at - 1;
+}
+
+static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t key[2])
+{
+	const struct file *f = names_file(s->names, op->file);
+
+	key[1] = 0;
+	switch (dim) {
+	case DIM_FILE: key[0] = op->file; break;
+	case DIM_DIR: key[0] = f->dir; break;
+	case DIM_TYPE: key[0] = f->type; break;
+	case DIM_PROCESS: key[0] = s->last_proc; break;
+	case DIM_THREAD: key[0] = s->last_proc; key[1] = op->tid; break;
+	case DIM_COMMAND: key[0] = op->comm; break;
+	case DIM_CALL: key[0] = op->call & OP_CALL; break;
+	case DIM_KIND: key[0] = op->kind; break;
+	case DIM_DEVICE: key[0] = (uint64_t)f->major << 32 | f->minor; key[1] = !!f->inode; break;
+	case DIM_MOUNT: key[0] = f->mount; break;
+	case DIM_ERROR: key[0] = op->ret < 0 && !op_interrupted(op->ret) ? -op->ret : 0; break;
+	default: key[0] = 0;
+	}
+}
+
+static struct row *row_of(struct table *t, const uint64_t key[2])
+{
+	if (t->n) {
+		struct row *r = &t->row[t->last];
+		if (r->key[0] == key[0] && r->key[1] == key[1])
+			return r;
+	}
+	size_t at = map_get(&t->index, key[0], key[1]);
+	if (!at) {
+		if (room(&t->row, t->n, &t->cap, sizeof(*t->row)) < 0 ||
+			map_put(&t->index, key[0], key[1], t->n + 1) < 0)
+			return NULL;
+		t->row[t->n] = (struct row){ .key = { key[0], key[1] } };
+		at = ++t->n;
+	}
+	t->last = at - 1;
+	return &t->row[at - 1];
+}
+
+static struct series *series_of(struct series **s)
+{
+	if (!*s)
+		*s = calloc(1, sizeof(**s));
+	return *s;
+}
+
+/* Metadata calls have results, but move no bytes. */
+static bool moves(const struct op *op)
+{
+	return op->kind == OP_READ || op->kind == OP_WRITE || op->kind == OP_PEEK;
+}
+
+static int series_add(struct series *s, const struct op *op)
+{
+	bool timed = op->dur_ns != OP_NO_TIME && !(op->call & OP_PART);
+
+	if (op->call & OP_SUM) {
+		s->operations += op->want;
+		s->bytes += op->ret;
+		return 0;
+	}
+	if (timed)
+		s->time_ns += op->dur_ns;
+	if (op->ret < 0) {
+		if (op_interrupted(op->ret))
+			s->interrupted++;
+		else if (op->ret == -EAGAIN)
+			s->again++;
+		else
+			s->errors++;
+		return 0;
+	}
+	s->operations++;
+	s->requested += op->want;
+	if (moves(op)) {
+		s->bytes += op->ret;
+		if (hist_add(&s->size, op->ret) < 0)
+			return -ENOMEM;
+	}
+	return timed ? hist_add(&s->latency, op->dur_ns) : 0;
+}
+
+/* posix: sequential is beyond the last byte of before, consecutive right behind it. */
+static void access_add(struct access *a, const struct op *op)
+{
+	a->zero += op->ret == 0;
+	a->one += op->ret == 1;
+	if (op->offset == OP_NO_OFFSET || op->ret <= 0)
+		return;
+
+	uint64_t begin = op->offset, end = begin + op->ret;
+	if (a->any) {
+		a->sequential += begin >= a->last;
+		a->consecutive += begin == a->last;
+		a->random += begin < a->last;
+	}
+	a->any = true;
+	a->last = end;
+	if (end > a->extent)
+		a->extent = end;
+}
+
+static int file_add(struct stats *s, struct row *r, const struct op *op)
+{
+	if (op->ret < 0 || op->call & OP_SUM || (op->kind != OP_READ && op->kind != OP_WRITE))
+		return 0;
+	if (!r->access && !(r->access = calloc(2, sizeof(*r->access))))
+		return -ENOMEM;
+	access_add(&r->access[op->kind == OP_WRITE], op);
+	if (op->kind == OP_READ && op->ret == 0 && op->want &&
+		names_file(s->names, op->file)->type == FILE_REGULAR)
+		r->eof++;
+	return 0;
+}
+
+static int table_add(struct stats *s, enum dim dim, const struct op *op)
+{
+	struct table *t = &s->table[dim];
+	uint64_t key[2];
+	size_t before = t->last;
+
+	key_of(s, dim, op, key);
+	struct row *r = row_of(t, key);
+	if (!r)
+		return -ENOMEM;
+	struct series *to = series_of(&r->series[op_kind_class(op->kind)]);
+	int err = to ? series_add(to, op) : -ENOMEM;
+	if (!err && dim == DIM_FILE)
+		err = file_add(s, r, op);
+	/* The first side came just before: it went to the row that was last. */
+	if (!err && op->call & OP_SECOND && t->last == before)
+		err = (to = series_of(&r->pair)) ? series_add(to, op) : -ENOMEM;
+	return err;
+}
+
+static int fault_add(struct stats *s, const struct op *op)
+{
+	uint16_t call = op->call & OP_CALL;
+
+	for (size_t i = 0; i < s->nfault; i++)
+		if (s->fault[i].call == call && s->fault[i].err == -op->ret) {
+			s->fault[i].count++;
+			return 0;
+		}
+	if (room(&s->fault, s->nfault, &s->capfault, sizeof(*s->fault)) < 0)
+		return -ENOMEM;
+	s->fault[s->nfault++] = (struct fault){ call, (int)-op->ret, 1 };
+	return 0;
+}
+
+static void totals_add(struct stats *s, const struct op *op)
+{
+	struct totals *t = &s->totals;
+	unsigned octave = hist_octave(op->ret);
+	uint64_t n = op->call & OP_SUM ? op->want : 1;
+
+	if (op->ret < 0 || (op->kind != OP_READ && op->kind != OP_WRITE))
+		return;
+	if (!(op->call & OP_SUM)) {
+		struct octave *o = &t->size[op->kind == OP_WRITE][octave];
+		o->operations++;
+		o->bytes += op->ret;
+		t->pair[octave].operations += !!(op->call & OP_SECOND);
+	}
+	switch (names_file(s->names, op->file)->type) {
+	case FILE_PIPE:
+	case FILE_SOCKET:
+	case FILE_TTY:
+		t->apart_operations += n;
+		t->apart_bytes += op->ret;
+	}
+}
+
+static int put_notice(struct stats *s, const struct op *op, struct proc *p)
+{
+	struct totals *t = &s->totals;
+
+	switch (op->kind) {
+	case OP_FORK:
+		p->ppid = (pid_t)op->ret;
+		p->comm = op->comm;
+		p->start_ns = op->start_ns;
+		break;
+	case OP_EXEC:
+		if (op->ret > 0)
+			p->ppid = (pid_t)op->ret;
+		if (!p->start_ns)
+			p->start_ns = op->start_ns;
+		p->comm = op->comm;
+		p->exe = op->file;
+		break;
+	case OP_EXIT:
+		if (op->tid == op->pid) {
+			p->end_ns = op->start_ns;
+			p->status = (int)op->ret;
+		}
+		break;
+	case OP_VERIFY:
+		t->threads += op->fd == 0;
+		t->matched += op->fd == 0 && !op->ret && !op->offset;
+		t->unchecked += op->fd != 0;
+		t->off_calls += op->ret;
+		t->off_bytes += op->offset;
+		break;
+	case OP_NOTE:
+		if (op->ret < 0 || op->ret >= NNOTES || p->notes & 1u << op->ret)
+			break;
+		p->notes |= 1u << op->ret;
+		p->running_on |= op->ret == NOTE_RUNNING;
+		t->notes[op->ret]++;
+		break;
+	case OP_LOST:
+		t->lost += op->ret;
+		break;
+	}
+	return 0;
+}
+
+static int stats_put(struct sink *sink, const struct op *op)
+{
+	struct stats *s = (struct stats *)sink;
+	bool fresh = op->kind == OP_FORK && op->tid == op->pid;
+	int64_t at = op->kind == OP_LOST ? 0 : proc_at(s, op->pid, fresh);
+	int err = 0;
+
+	if (at < 0)
+		return -ENOMEM;
+	if (op_kind_class(op->kind) == CLASS_NOTICE)
+		return put_notice(s, op, s->proc + at);
+	if (!s->proc[at].comm)
+		s->proc[at].comm = op->comm;
+	for (unsigned d = 0; d < NDIMS && !err; d++)
+		if (s->dims >> d & 1)
+			err = table_add(s, d, op);
+	totals_add(s, op);
+	if (!err && op->ret < 0 && op->ret != -EAGAIN && !op_interrupted(op->ret) &&
+		!(op->call & OP_SECOND))
+		err = fault_add(s, op);
+	return err;
+}
+
+static int stats_close(struct sink *sink)
+{
+	(void)sink;
+	return 0;
+}
+
+static const struct sink_ops stats_ops = {
+	.name = "stats",
+	.put = stats_put,
+	.close = stats_close,
+};
+
+struct stats *stats_new(struct names *names, unsigned dims)
+{
+	struct stats *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->sink.ops = &stats_ops;
+		s->names = names;
+		s->dims = dims | 1u << DIM_FILE | 1u << DIM_PROCESS | 1u << DIM_CALL;
+	}
+	return s;
+}
+
+void series_fini(struct series *s)
+{
+	hist_fini(&s->size);
+	hist_fini(&s->latency);
+}
+
+void row_fini(struct row *r)
+{
+	for (int c = 0; c < NCLASS; c++) {
+		if (r->series[c])
+			series_fini(r->series[c]);
+		free(r->series[c]);
+	}
+	if (r->pair)
+		series_fini(r->pair);
+	free(r->pair);
+	free(r->access);
+	*r = (struct row){ 0 };
+}
+
+void stats_free(struct stats *s)
+{
+	if (!s)
+		return;
+	for (int d = 0; d < NDIMS; d++) {
+		for (size_t i = 0; i < s->table[d].n; i++)
+			row_fini(&s->table[d].row[i]);
+		free(s->table[d].row);
+		map_fini(&s->table[d].index);
+	}
+	map_fini(&s->pids);
+	free(s->proc);
+	free(s->fault);
+	free(s);
+}
+
+struct sink *stats_sink(struct stats *s)
+{
+	return &s->sink;
+}
+
+const struct row *stats_rows(const struct stats *s, enum dim dim, size_t *n)
+{
+	*n = s->table[dim].n;
+	return s->table[dim].row;
+}
+
+const struct proc *stats_procs(const struct stats *s, size_t *n)
+{
+	*n = s->nproc;
+	return s->proc;
+}
+
+const struct fault *stats_faults(const struct stats *s, size_t *n)
+{
+	*n = s->nfault;
+	return s->fault;
+}
+
+const struct totals *stats_totals(const struct stats *s)
+{
+	return &s->totals;
+}
+
+unsigned stats_dims(const struct stats *s)
+{
+	return s->dims;
+}
+
+struct names *stats_names(const struct stats *s)
+{
+	return s->names;
+}
+
+int series_merge(struct series *a, const struct series *b)
+{
+	a->operations += b->operations;
+	a->errors += b->errors;
+	a->again += b->again;
+	a->interrupted += b->interrupted;
+	a->bytes += b->bytes;
+	a->requested += b->requested;
+	a->time_ns += b->time_ns;
+	if (hist_merge(&a->size, &b->size) < 0 || hist_merge(&a->latency, &b->latency) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* Take the second sides out again: each such call was one. Its bytes moved on both. */
+static void series_once(struct series *a, const struct series *pair)
+{
+	a->operations -= pair->operations;
+	a->errors -= pair->errors;
+	a->again -= pair->again;
+	a->interrupted -= pair->interrupted;
+	a->requested -= pair->requested;
+	a->time_ns -= pair->time_ns;
+	hist_subtract(&a->size, &pair->size);
+	hist_subtract(&a->latency, &pair->latency);
+}
+
+int row_all(const struct row *r, bool everything, struct series *out)
+{
+	unsigned n = everything ? NCLASS : CLASS_WRITE + 1;
+
+	*out = (struct series){ 0 };
+	for (unsigned c = 0; c < n; c++)
+		if (r->series[c] && series_merge(out, r->series[c]) < 0) {
+			series_fini(out);
+			return -ENOMEM;
+		}
+	if (r->pair)
+		series_once(out, r->pair);
+	return 0;
+}
+
+int stats_total(const struct stats *s, struct row *out)
+{
+	const struct table *t = &s->table[DIM_CALL];
+	int err = 0;
+
+	*out = (struct row){ 0 };
+	for (size_t i = 0; i < t->n && !err; i++) {
+		const struct row *r = &t->row[i];
+		for (int c = 0; c < NCLASS && !err; c++)
+			if (r->series[c])
+				err = series_of(&out->series[c])
+					? series_merge(out->series[c], r->series[c])
+					: -ENOMEM;
+		if (!err && r->pair)
+			err = series_of(&out->pair) ? series_merge(out->pair, r->pair) : -ENOMEM;
+	}
+	if (err)
+		row_fini(out);
+	return err;
+}

@@ -1,0 +1,362 @@
+/*
+ * call.c - system call entry and exit to operations
+ */
+#include "tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Where things lie in memory, by ABI: struct iovec, msghdr and mmsghdr of socket(7). */
+static const struct layout {
+	uint8_t word, vec, msg_vec, msg_len, mmsg_size, mmsg_bytes;
+} layouts[NABI] = {
+	[ABI_X86_64] = { 8, 16, 16, 24, 64, 56 },
+	[ABI_I386] = { 4, 8, 8, 12, 32, 28 },
+};
+
+enum { MAX_VEC = 1024 /* IOV_MAX: more is EINVAL */, MAX_MMSG = 1024 };
+
+static uint64_t word_at(const struct layout *l, const uint8_t *p)
+{
+	uint64_t wide;
+	uint32_t narrow;
+
+	if (l->word == 8)
+		return memcpy(&wide, p, 8), wide;
+	return memcpy(&narrow, p, 4), narrow;
+}
+
+/* Bytes that an iovec array asks for; 0 if it cannot be read. */
+static uint64_t vec_sum(const struct task *k, uint64_t at, uint64_t n)
+{
+	const struct layout *l = &layouts[k->call.abi];
+	uint8_t buf[MAX_VEC * 16];
+	uint64_t sum = 0;
+
+	if (!n || n > MAX_VEC ||
+		tracee_read(k->tid, at, buf, n * l->vec) != (ssize_t)(n * l->vec))
+		return 0;
+	for (uint64_t i = 0; i < n; i++)
+		sum += word_at(l, buf + i * l->vec + l->word);
+	return sum;
+}
+
+static uint64_t msg_sum(const struct task *k, uint64_t at)
+{
+	const struct layout *l = &layouts[k->call.abi];
+	uint8_t msg[64];
+
+	if (tracee_read(k->tid, at, msg, l->mmsg_bytes) != l->mmsg_bytes)
+		return 0;
+	return vec_sum(k, word_at(l, msg + l->msg_vec), word_at(l, msg + l->msg_len));
+}
+
+static uint64_t asked(const struct task *k, const struct syscall_desc *d)
+{
+	const struct call *c = &k->call;
+
+	switch (d->form) {
+	case FORM_VEC: return vec_sum(k, c->arg[1], c->arg[2]);
+	case FORM_MSG: return msg_sum(k, c->arg[1]);
+	case FORM_MMSG: return 0; /* each message its own, at the exit */
+	}
+	if (d->size < 0)
+		return 0;
+	/* i386 passes 64-bit lengths in two registers; fallocate(2) has its in the last. */
+	if (c->abi == ABI_I386 && d->kind == OP_META)
+		return d->size == 3 ? c->arg[4] | c->arg[5] << 32 : c->arg[d->size];
+	return c->arg[d->size];
+}
+
+/* The offset argument as the ABI passes it. preadv2(2): -1 means the position. */
+static int64_t offset_arg(const struct call *c, int at)
+{
+	int64_t off = c->arg[at];
+
+	if (c->abi == ABI_I386)
+		off = (int64_t)(c->arg[at] | c->arg[at + 1] << 32);
+	return off;
+}
+
+/* The offset that a two-sided call reads from memory, or OP_NO_OFFSET for none. */
+static int64_t offset_at(const struct task *k, int at)
+{
+	/* sendfile(2) of i386 has a 32-bit offset, under its oldest number only. */
+	size_t len = k->call.abi == ABI_I386 && k->call.narrow ? 4 : 8;
+	int64_t off = 0;
+
+	if (at < 0 || !k->call.arg[at] || tracee_read(k->tid, k->call.arg[at], &off, len) != (ssize_t)len)
+		return OP_NO_OFFSET;
+	return off;
+}
+
+static void side(struct tracer *t, struct task *k, struct op *op, int fd, int offset_ptr)
+{
+	struct fd_view v;
+	int64_t off = offset_at(k, offset_ptr);
+
+	fdtab_ask(t->fdtab, &k->fd, fd, &v);
+	op->fd = fd;
+	op->file = v.file;
+	op->offset = off == OP_NO_OFFSET ? v.offset : off;
+}
+
+static void enter_two(struct tracer *t, struct task *k, const struct syscall_desc *d)
+{
+	struct call *c = &k->call;
+
+	c->two = d->kind != OP_PEEK;
+	c->op[1] = c->op[0];
+	c->op[1].kind = OP_WRITE;
+	c->op[1].call |= OP_SECOND;
+	side(t, k, &c->op[0], (int)c->arg[d->fd], d->offset);
+	side(t, k, &c->op[1], (int)c->arg[d->fd2], d->offset2);
+}
+
+static void enter_file(struct tracer *t, struct task *k, const struct syscall_desc *d)
+{
+	struct call *c = &k->call;
+	struct op *op = &c->op[0];
+	struct fd_view v;
+
+	op->fd = (int)c->arg[d->fd];
+	fdtab_ask(t->fdtab, &k->fd, op->fd, &v);
+	op->file = v.file;
+	op->offset = v.offset;
+	if (d->offset >= 0 && v.offset != OP_NO_OFFSET) {
+		int64_t off = offset_arg(c, d->offset);
+		op->offset = off == -1 ? v.offset : off;
+		c->placed = off != -1;
+	}
+	c->append = d->kind == OP_WRITE && v.flags != -1 && v.flags & O_APPEND;
+
+	/* vmsplice(2) takes pages to a pipe's writing end, or from its reading end. */
+	if (d->form == FORM_VEC && !d->weight && (v.flags & O_ACCMODE) == O_RDONLY)
+		op->kind = OP_READ;
+}
+
+static void enter_path(struct tracer *t, struct task *k, const struct syscall_desc *d)
+{
+	struct call *c = &k->call;
+	char path[PATH_MAX];
+	int dirfd = d->fd < 0 ? AT_FDCWD : (int)c->arg[d->fd];
+
+	if (!c->arg[d->path] ||
+		tracee_string(k->tid, c->arg[d->path], path, sizeof(path)) < 0)
+		return;
+	if (*path) {
+		c->op[0].file = fdtab_path(t->fdtab, &k->fd, dirfd, path);
+	} else if (dirfd >= 0) {
+		struct fd_view v; /* AT_EMPTY_PATH: the descriptor itself */
+		fdtab_ask(t->fdtab, &k->fd, dirfd, &v);
+		c->op[0].file = v.file;
+		c->op[0].fd = dirfd;
+	}
+}
+
+/* What is shown without being consumed is a call of its own, not bytes read. */
+static void enter_peek(struct call *c, const struct syscall_desc *d)
+{
+	char name[32];
+
+	if (d->kind != OP_READ || d->flags < 0 || !(c->arg[d->flags] & MSG_PEEK))
+		return;
+	int row = syscall_by_name(strcat(strcpy(name, d->name), ":peek"));
+	c->op[0].kind = OP_PEEK;
+	c->op[0].call = row;
+}
+
+static void enter_args(struct tracer *t, struct task *k)
+{
+	struct call *c = &k->call;
+	const struct syscall_desc *d = &syscalls[c->row];
+
+	c->append = c->two = c->placed = false;
+	c->op[0] = (struct op){
+		.kind = d->kind,
+		.call = c->row,
+		.offset = OP_NO_OFFSET,
+		.fd = -1,
+		.pid = k->process->pid,
+		.tid = k->tid,
+		.comm = k->process->comm,
+	};
+	c->op[0].want = asked(k, d);
+	if (d->form == FORM_TWO)
+		enter_two(t, k, d);
+	else if (d->path >= 0)
+		enter_path(t, k, d);
+	else if (d->fd >= 0)
+		enter_file(t, k, d);
+	enter_peek(c, d);
+	if (c->two)
+		c->op[1].want = c->op[0].want;
+}
+
+/* Number and arguments to a row; socketcall(2) hides both in memory. */
+static int row_of(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
+{
+	struct call *c = &k->call;
+	uint64_t nr = in->entry.nr;
+
+	if (in->arch == AUDIT_ARCH_X86_64)
+		c->abi = ABI_X86_64;
+	else if (in->arch == AUDIT_ARCH_I386)
+		c->abi = ABI_I386;
+	if ((in->arch != AUDIT_ARCH_X86_64 && in->arch != AUDIT_ARCH_I386) || nr >= 0x40000000) {
+		if ((int64_t)nr >= 0 && in->arch)
+			task_note(t, k, NOTE_COMPAT, 0);
+		return -1;
+	}
+	int row = nr < NR_MAX ? t->row[c->abi][nr] : -1;
+	if (row < 0)
+		return -1;
+	memcpy(c->arg, (const void *)in->entry.args, sizeof(c->arg));
+	c->narrow = nr == 187;
+	if (syscalls[row].form == FORM_CONTROL && !strcmp(syscalls[row].name, "socketcall")) {
+		uint32_t word[6] = { 0 };
+		row = syscall_of_socketcall(c->arg[0]);
+		tracee_read(k->tid, c->arg[1], word, sizeof(word));
+		for (int i = 0; i < 6; i++)
+			c->arg[i] = word[i];
+	}
+	return row;
+}
+
+bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
+{
+	int row = row_of(t, k, in);
+
+	k->call.row = -1;
+	if (row < 0)
+		return false;
+	if (syscalls[row].form == FORM_CONTROL) {
+		k->call.row = row;
+		return control_enter(t, k);
+	}
+	if (!t->sink || !k->process->started || k->process->muted ||
+		!(syscall_wanted(&t->want, row) || (t->countable && syscalls[row].weight)))
+		return false;
+	k->call.row = row;
+	enter_args(t, k);
+	k->call.op[0].start_ns = k->call.op[1].start_ns = tracer_now(t);
+	return true;
+}
+
+/*
+ * Add a call to the account that is compared with the kernel's. Whether a failed call
+ * was counted depends on how far it got, so then the kernel is asked.
+ */
+static void account(struct task *k, const struct syscall_desc *d, int64_t ret)
+{
+	bool plain = d->weight == 1;
+	struct counters now;
+
+	if (ret > 0 || (plain && (ret == 0 || ret == -EAGAIN || ret == -EINTR ||
+					 op_interrupted(ret)))) {
+		k->mine.calls += d->weight;
+		k->mine.bytes += ret > 0 ? d->weight * ret : 0;
+		return;
+	}
+	if (tracee_counters(k->process->pid, k->tid, &now) < 0)
+		return;
+	int64_t calls = now.calls - k->base.calls - k->mine.calls;
+	if (calls >= 0 && calls <= d->weight)
+		k->mine.calls += calls;
+}
+
+/* The offset of what was appended: where the file ends now, less its length. */
+static int64_t appended(struct tracer *t, struct task *k, int64_t ret)
+{
+	int64_t end = k->call.placed ? fdtab_size(t->fdtab, &k->fd, k->call.op[0].fd)
+				     : fdtab_position(t->fdtab, &k->fd, k->call.op[0].fd);
+
+	return end == OP_NO_OFFSET || end < ret ? OP_NO_OFFSET : end - ret;
+}
+
+static void emit(struct tracer *t, struct op op, uint16_t flags)
+{
+	op.call |= flags;
+	tracer_put(t, &op);
+}
+
+/* One operation a message: recvmmsg(2), sendmmsg(2). */
+static void leave_mmsg(struct tracer *t, struct task *k, int64_t ret)
+{
+	const struct layout *l = &layouts[k->call.abi];
+	struct call *c = &k->call;
+	const struct syscall_desc *d = &syscalls[c->row];
+
+	for (int64_t i = 0; i < ret && i < MAX_MMSG; i++) {
+		uint64_t at = c->arg[1] + i * l->mmsg_size;
+		uint32_t bytes = 0;
+		tracee_read(k->tid, at + l->mmsg_bytes, &bytes, sizeof(bytes));
+		c->op[0].want = msg_sum(k, at);
+		c->op[0].ret = bytes;
+		if (c->arg[d->flags] & MSG_TRUNC && bytes > c->op[0].want)
+			c->op[0].ret = c->op[0].want;
+		emit(t, c->op[0], i ? OP_PART : 0);
+	}
+}
+
+static void leave_op(struct tracer *t, struct task *k, const struct syscall_desc *d, int64_t ret)
+{
+	struct call *c = &k->call;
+	struct op *op = &c->op[0];
+	struct fd_view v;
+
+	op->ret = c->op[1].ret = ret;
+	if (ret >= 0) {
+		switch (d->form) {
+		case FORM_MMSG:
+			leave_mmsg(t, k, ret);
+			return;
+		case FORM_NEWFD:
+		case FORM_OPEN:
+			if (ret == 0 && d->form == FORM_NEWFD)
+				break; /* pipe(2), socketpair(2): two of them, in memory */
+			fdtab_ask(t->fdtab, &k->fd, (int)ret, &v);
+			op->file = v.file;
+			op->fd = (int)ret;
+			break;
+		}
+		/* MSG_TRUNC: the real length of the datagram, not what was copied. */
+		if (d->kind == OP_READ && d->flags >= 0 && c->arg[d->flags] & MSG_TRUNC &&
+			(uint64_t)ret > op->want)
+			op->ret = op->want;
+		if (c->append && ret > 0 && op->offset != OP_NO_OFFSET)
+			op->offset = appended(t, k, ret);
+	}
+	if (ret == -EINTR) {
+		k->held = *op;
+		k->eintr = true;
+		return;
+	}
+	emit(t, *op, 0);
+	if (c->two)
+		emit(t, c->op[1], 0);
+}
+
+void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now)
+{
+	struct call *c = &k->call;
+
+	if (c->row < 0)
+		return;
+	const struct syscall_desc *d = &syscalls[c->row];
+	if (d->form == FORM_CONTROL) {
+		control_leave(t, k, ret);
+	} else {
+		c->op[0].dur_ns = c->op[1].dur_ns = now - c->op[0].start_ns;
+		if (t->countable && d->weight)
+			account(k, d, ret);
+		if (syscall_wanted(&t->want, c->op[0].call & OP_CALL))
+			leave_op(t, k, d, ret);
+	}
+	c->row = -1;
+}

@@ -1,0 +1,189 @@
+/*
+ * control.c - calls that are no I/O but change how tracing must go on
+ */
+#include "tracer.h"
+
+#include <limits.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* enter: whether the exit has to be seen. leave: may be NULL. */
+struct control {
+	const char *name;
+	bool (*enter)(struct tracer *t, struct task *k);
+	void (*leave)(struct tracer *t, struct task *k, int64_t ret);
+};
+
+/*
+ * A child made with CLONE_UNTRACED would run without us but with our filter, under which
+ * every wanted call fails. The flag is taken out, and put back once the child is there.
+ */
+static bool enter_clone(struct tracer *t, struct task *k)
+{
+	uint64_t flags = k->call.arg[0];
+
+	(void)t;
+	if (!(flags & CLONE_UNTRACED))
+		return false;
+	k->clone_flag = flags;
+	k->clone_at = 0;
+	return tracee_set_arg0(k->tid, k->call.abi, flags & ~(uint64_t)CLONE_UNTRACED) == 0;
+}
+
+static bool enter_clone3(struct tracer *t, struct task *k)
+{
+	uint64_t flags = 0, at = k->call.arg[0];
+
+	(void)t;
+	if (tracee_read(k->tid, at, &flags, sizeof(flags)) != sizeof(flags) ||
+		!(flags & CLONE_UNTRACED))
+		return false;
+	k->clone_flag = flags;
+	k->clone_at = at;
+	flags &= ~(uint64_t)CLONE_UNTRACED;
+	return tracee_write(k->tid, at, &flags, sizeof(flags)) == 0;
+}
+
+void control_restore(struct task *k)
+{
+	if (!k->clone_flag)
+		return;
+	if (k->clone_at)
+		tracee_write(k->tid, k->clone_at, &k->clone_flag, sizeof(k->clone_flag));
+	else
+		tracee_set_arg0(k->tid, k->call.abi, k->clone_flag);
+	k->clone_flag = 0;
+}
+
+static void leave_clone(struct tracer *t, struct task *k, int64_t ret)
+{
+	(void)t;
+	(void)ret;
+	control_restore(k);
+}
+
+/* Under a supervisor's filter wanted calls no longer stop: it outranks ours. seccomp(2) */
+static bool enter_seccomp(struct tracer *t, struct task *k)
+{
+	(void)t;
+	return k->call.arg[0] == SECCOMP_SET_MODE_FILTER &&
+	       k->call.arg[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER;
+}
+
+static void supervise(struct tracer *t, struct task *k, void *process)
+{
+	(void)t;
+	if (k->process == process)
+		k->sysmode = true;
+}
+
+static void leave_seccomp(struct tracer *t, struct task *k, int64_t ret)
+{
+	if (ret < 0)
+		return;
+	tasks_each(t, supervise, k->process);
+	task_note(t, k, NOTE_SUPERVISED, k->call.row);
+}
+
+static bool enter_ptrace(struct tracer *t, struct task *k)
+{
+	uint64_t request = k->call.arg[0];
+
+	if (request == PTRACE_TRACEME || request == PTRACE_ATTACH || request == PTRACE_SEIZE)
+		task_note(t, k, NOTE_PTRACE, k->call.row);
+	return false;
+}
+
+static bool enter_async(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+	return true;
+}
+
+static void leave_aio(struct tracer *t, struct task *k, int64_t ret)
+{
+	if (ret >= 0)
+		task_note(t, k, NOTE_AIO, k->call.row);
+}
+
+static void leave_io_uring(struct tracer *t, struct task *k, int64_t ret)
+{
+	if (ret >= 0)
+		task_note(t, k, NOTE_IO_URING, k->call.row);
+}
+
+/* The kernel charges the reading of the program to the task: close the account before. */
+static bool enter_exec(struct tracer *t, struct task *k)
+{
+	task_check(t, k, false);
+	return true;
+}
+
+static void leave_exec(struct tracer *t, struct task *k, int64_t ret)
+{
+	(void)ret; /* an exec that has worked is told by its event */
+	task_baseline(t, k);
+}
+
+static const struct control controls[] = {
+	{ "clone", enter_clone, leave_clone },
+	{ "clone3", enter_clone3, leave_clone },
+	{ "seccomp", enter_seccomp, leave_seccomp },
+	{ "ptrace", enter_ptrace, NULL },
+	{ "io_setup", enter_async, leave_aio },
+	{ "io_submit", enter_async, leave_aio },
+	{ "io_uring_setup", enter_async, leave_io_uring },
+	{ "io_uring_enter", enter_async, leave_io_uring },
+	{ "execve", enter_exec, leave_exec },
+	{ "execveat", enter_exec, leave_exec },
+};
+
+static const struct control *control_of(const struct task *k)
+{
+	const char *name = syscalls[k->call.row].name;
+
+	for (unsigned i = 0; i < sizeof(controls) / sizeof(*controls); i++)
+		if (!strcmp(controls[i].name, name))
+			return &controls[i];
+	return NULL;
+}
+
+bool control_enter(struct tracer *t, struct task *k)
+{
+	const struct control *c = control_of(k);
+	bool leave = c && c->enter(t, k);
+
+	if (!leave)
+		k->call.row = -1;
+	return leave;
+}
+
+void control_leave(struct tracer *t, struct task *k, int64_t ret)
+{
+	const struct control *c = control_of(k);
+
+	if (c && c->leave)
+		c->leave(t, k, ret);
+}
+
+/*
+ * A tracer without privileges takes a program's set-id rights away by its mere presence.
+ * Where no filter is installed, the task can be left alone before it runs the program.
+ */
+bool control_hands_over(struct tracer *t, struct task *k)
+{
+	char path[PATH_MAX], full[PATH_MAX + 32];
+	bool at = k->call.row >= 0 && !strcmp(syscalls[k->call.row].name, "execveat");
+
+	if (t->filter || !geteuid() || k->call.row < 0 ||
+		(!at && strcmp(syscalls[k->call.row].name, "execve")) ||
+		tracee_string(k->tid, k->call.arg[at], path, sizeof(path)) < 0)
+		return false;
+	snprintf(full, sizeof(full), *path == '/' ? "/proc/%d/root%s" : "/proc/%d/cwd/%s", k->tid,
+		path);
+	return tracee_gains_rights(full);
+}

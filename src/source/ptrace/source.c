@@ -1,0 +1,283 @@
+/*
+ * source.c - the ptrace source as seen from outside: open, step, stop, close
+ */
+#include "tracer.h"
+#include "iops/diag.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ptrace.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* What is still running this long after the command has ended is a daemon. */
+static const uint64_t GRACE_NS = 100 * 1000 * 1000;
+
+static struct tracer *tracer_new(const struct source_args *args)
+{
+	struct tracer *t = calloc(1, sizeof(*t));
+	cpu_set_t cpus;
+
+	if (!t)
+		return NULL;
+	t->base.ops = &source_ptrace;
+	t->names = args->names;
+	t->fdtab = fdtab_new(args->names);
+	t->launch = args->launch;
+	t->want = *args->want;
+	t->countable = syscall_set_countable(args->want);
+	t->epoch_ns = args->epoch_ns;
+	t->follow = args->follow;
+	t->wait = args->wait;
+	t->filter = args->filter && args->launch;
+	t->tail = &t->queue;
+	t->may_spin = !sched_getaffinity(0, sizeof(cpus), &cpus) && CPU_COUNT(&cpus) > 1;
+	t->options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+		     PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT;
+	if (t->filter)
+		t->options |= PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
+	for (int abi = 0; abi < NABI; abi++)
+		syscall_index(abi, t->row[abi]);
+	if (!t->fdtab) {
+		free(t);
+		return NULL;
+	}
+	return t;
+}
+
+static void tracer_free(struct tracer *t)
+{
+	tasks_free(t);
+	fdtab_free(t->fdtab);
+	free(t);
+}
+
+/* Ask of SIGCHLD which child it was, and of the limits as many files as they allow. */
+static void prepare(void)
+{
+	sigset_t set;
+	struct rlimit files;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGCHLD, SIG_DFL);
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+static int seize(struct tracer *t, pid_t tid, pid_t pid, bool interrupt)
+{
+	if (ptrace(PTRACE_SEIZE, tid, 0, t->options) < 0)
+		return -errno;
+
+	struct task *k = task_find(t, tid);
+	if (!k)
+		k = task_new(t, tid, pid);
+	if (!k) {
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0); /* to be let go at its stop */
+		return -ENOMEM;
+	}
+	if (interrupt) {
+		k->seized = true;
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	}
+	wait_resumed(t, k);
+	return 0;
+}
+
+static int open_launch(struct tracer *t)
+{
+	pid_t pid = t->launch->command;
+	int err = seize(t, pid, pid, !t->filter);
+
+	if (err < 0)
+		return err;
+	return launch_go(t->launch, t->filter ? LAUNCH_FILTER : LAUNCH_PLAIN);
+}
+
+static pid_t tracer_of(pid_t tid)
+{
+	char path[48], line[256];
+	int pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "TracerPid: %d", &pid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
+/*
+ * One pass over the threads of a process. Returns how many were new, or -errno of the
+ * first that refused for a reason: not for being dead, a zombie or ours already.
+ */
+static int seize_threads(struct tracer *t, pid_t pid)
+{
+	char path[48];
+	int fresh = 0, err = 0;
+	struct dirent *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while ((d = readdir(dir))) {
+		pid_t tid = atoi(d->d_name);
+		if (tid <= 0 || task_find(t, tid))
+			continue;
+		int got = seize(t, tid, pid, true);
+		if (!got)
+			fresh++;
+		else if (got != -ESRCH && tracer_of(tid) != getpid() && !err)
+			err = got;
+	}
+	closedir(dir);
+	return fresh ? fresh : err;
+}
+
+static int open_attach(struct tracer *t, pid_t pid)
+{
+	pid_t parent, tgid = tracee_tgid(pid, &parent);
+	int n = 0, fresh;
+
+	if (!tgid)
+		return -ESRCH;
+	while ((fresh = seize_threads(t, tgid)) > 0)
+		n += fresh;
+	if (!n)
+		return fresh < 0 ? fresh : -ESRCH;
+
+	struct process *p = (struct process *)map_get(&t->processes, tgid, 0);
+	struct op op = { .kind = OP_EXEC, .pid = tgid, .tid = tgid, .fd = -1,
+		.offset = OP_NO_OFFSET, .dur_ns = OP_NO_TIME, .start_ns = tracer_now(t) };
+	struct fd_task at = { .tid = tgid };
+	p->started = true;
+	p->comm = op.comm = tracee_comm(t->names, tgid);
+	op.file = fdtab_exe(t->fdtab, &at);
+	op.ret = parent;
+	t->found[t->nfound++] = op;
+	return 0;
+}
+
+static void say_why(pid_t pid, int err)
+{
+	pid_t other = err == -EPERM ? tracer_of(pid) : 0;
+
+	if (other)
+		diag("cannot attach to %d: already traced by process %d", pid, other);
+	else if (err == -EPERM)
+		diag("cannot attach to %d: not permitted; 'iops doctor' tells why", pid);
+	else
+		diag_err(err, "cannot attach to %d", pid);
+}
+
+static int ptrace_open(struct source **out, const struct source_args *args)
+{
+	struct tracer *t = tracer_new(args);
+	int err = -ENOMEM;
+
+	if (!t)
+		return err;
+	prepare();
+	if (t->launch) {
+		err = open_launch(t);
+	} else {
+		t->found = calloc(args->npids, sizeof(*t->found));
+		for (unsigned i = 0; t->found && i < args->npids; i++) {
+			int one = open_attach(t, args->pids[i]);
+			if (one < 0)
+				say_why(args->pids[i], one);
+			err = t->nfound ? 0 : one;
+		}
+	}
+	if (err < 0) {
+		free(t->found);
+		tracer_free(t);
+		return err;
+	}
+	*out = &t->base;
+	return 0;
+}
+
+static void still_running(struct tracer *t, struct task *k, void *arg)
+{
+	(void)arg;
+	task_note(t, k, NOTE_RUNNING, 0);
+}
+
+/* The command has ended: is there anything left that is worth waiting for? */
+static bool over(struct tracer *t)
+{
+	bool ended = t->ended && !t->wait;
+
+	if (!t->halted && !(ended && (!t->ntasks || tracer_now(t) - t->ended_ns >= GRACE_NS)))
+		return false;
+	tasks_each(t, still_running, NULL);
+	return true;
+}
+
+static int ptrace_step(struct source *base, struct sink *to)
+{
+	struct tracer *t = (struct tracer *)base;
+	struct task *k;
+
+	t->sink = to;
+	for (; t->nfound; t->nfound--)
+		tracer_put(t, &t->found[t->nfound - 1]);
+
+	int got = wait_next(t, &k);
+	if (got == -EINTR)
+		return over(t) ? 0 : 1;
+	if (got <= 0)
+		return got;
+	int err = stops_dispatch(t, k);
+	return err < 0 ? err : over(t) ? 0 : 1;
+}
+
+static void ptrace_stop(struct source *base)
+{
+	struct tracer *t = (struct tracer *)base;
+
+	if (t->filter)
+		t->halted = true;
+	else
+		stops_detach_all(t);
+}
+
+static int ptrace_close(struct source *base)
+{
+	struct tracer *t = (struct tracer *)base;
+	struct task *k;
+	int got;
+
+	/* The filter stays in the tasks for life: they must be served to their end. */
+	t->sink = NULL;
+	ptrace_stop(base);
+	while (t->ntasks && ((got = wait_next(t, &k)) > 0 || got == -EINTR))
+		if (got > 0)
+			stops_dispatch(t, k);
+	free(t->found);
+	tracer_free(t);
+	return 0;
+}
+
+const struct source_ops source_ptrace = {
+	.name = "ptrace",
+	.help = "every call of the processes, by ptrace; no privileges needed",
+	.open = ptrace_open,
+	.step = ptrace_step,
+	.stop = ptrace_stop,
+	.close = ptrace_close,
+};

@@ -1,0 +1,245 @@
+/*
+ * stops.c - one switch over every stop of a tracee
+ *
+ * ptrace(2), "Stopped states"; the events come from PTRACE_SEIZE, so that group stops
+ * can be told from signals.
+ */
+#include "tracer.h"
+
+#include <errno.h>
+#include <linux/ptrace.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ESRCH all over: a stopped task may be killed at any moment. Its end will be told. */
+static void resume(struct tracer *t, struct task *k, int sig)
+{
+	bool exit_wanted = k->call.row >= 0 || (k->sysmode && t->sink);
+
+	ptrace(exit_wanted ? PTRACE_SYSCALL : PTRACE_CONT, k->tid, 0, sig);
+	wait_resumed(t, k);
+}
+
+static void listen_on(struct tracer *t, struct task *k)
+{
+	ptrace(PTRACE_LISTEN, k->tid, 0, 0);
+	wait_resumed(t, k);
+}
+
+/* Only ever from a stop that we have seen: else its signal would be lost. */
+static void detach(struct tracer *t, struct task *k, int sig)
+{
+	task_flush(t, k);
+	if (!k->exiting)
+		task_check(t, k, true);
+	ptrace(PTRACE_DETACH, k->tid, 0, sig);
+	task_drop(t, k);
+}
+
+static void go_on(struct tracer *t, struct task *k, int sig)
+{
+	if (t->stopping)
+		detach(t, k, sig);
+	else
+		resume(t, k, sig);
+}
+
+static bool call_info(struct task *k, struct __ptrace_syscall_info *in)
+{
+	return ptrace(PTRACE_GET_SYSCALL_INFO, k->tid, sizeof(*in), in) > 0;
+}
+
+static void entered(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
+{
+	call_enter(t, k, in);
+	if (control_hands_over(t, k)) {
+		task_note(t, k, NOTE_HANDED, k->call.row);
+		detach(t, k, 0);
+		return;
+	}
+	go_on(t, k, 0);
+}
+
+static void on_seccomp(struct tracer *t, struct task *k)
+{
+	struct __ptrace_syscall_info in;
+
+	if (!call_info(k, &in)) {
+		resume(t, k, 0);
+	} else if (in.seccomp.ret_data != FILTER_COOKIE) {
+		/* A filter of the target's own asks for a tracer that it does not have. */
+		tracee_refuse_call(k->tid);
+		resume(t, k, 0);
+	} else if (k->call.row >= 0) {
+		resume(t, k, 0); /* has stopped for its entry before */
+	} else {
+		entered(t, k, &in);
+	}
+}
+
+static void on_syscall(struct tracer *t, struct task *k)
+{
+	struct __ptrace_syscall_info in;
+	uint64_t now = tracer_now(t);
+
+	if (!call_info(k, &in)) {
+		resume(t, k, 0);
+		return;
+	}
+	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
+		entered(t, k, &in);
+		return;
+	}
+	call_leave(t, k, in.exit.rval, now);
+	if (t->stopping && (in.exit.rval == -EINTR || op_interrupted(in.exit.rval))) {
+		/* To be detached only where the kernel decides about the restart. */
+		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+		resume(t, k, 0);
+		return;
+	}
+	go_on(t, k, 0);
+}
+
+/* A call that our presence has ended with EINTR is made again. */
+static void mend_eintr(struct tracer *t, struct task *k, bool ours)
+{
+	if (ours && tracee_in_eintr(k->tid) && !tracee_unmask_eintr(k->tid))
+		k->held.ret = -514; /* ERESTARTNOHAND */
+	task_flush(t, k);
+}
+
+/* The front end asks whether the command got a signal by itself. */
+static void tell_front(struct tracer *t, struct task *k, int sig)
+{
+	siginfo_t info;
+
+	if (!t->launch || k->process->pid != t->launch->command || sig >= NSIG ||
+		ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0)
+		return;
+	t->launch->delivered[sig].from = info.si_code > 0 ? 0 : info.si_pid;
+	t->launch->delivered[sig].at_ns = tracer_now(t) + t->epoch_ns;
+}
+
+static void on_signal(struct tracer *t, struct task *k, int sig)
+{
+	if (t->launch && !k->process->started && t->launch->filter_errno && sig == SIGSTOP) {
+		/* The launcher could not install the filter: every call will stop. */
+		t->filter = false;
+		k->sysmode = true;
+		ptrace(PTRACE_SETOPTIONS, k->tid, 0, t->options & ~PTRACE_O_EXITKILL);
+		resume(t, k, 0);
+		return;
+	}
+	tell_front(t, k, sig);
+	mend_eintr(t, k, tracee_in_eintr(k->tid) && tracee_ignores(k->tid, sig));
+	go_on(t, k, sig);
+}
+
+static void on_event_stop(struct tracer *t, struct task *k, int sig)
+{
+	bool group = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+
+	control_restore(k);
+	if (k->seized)
+		task_baseline(t, k);
+	k->seized = false;
+	if (group && !t->stopping) {
+		task_flush(t, k);
+		listen_on(t, k);
+		return;
+	}
+	mend_eintr(t, k, !group);
+	go_on(t, k, 0);
+}
+
+static bool is_thread_of(pid_t pid, pid_t tid)
+{
+	return syscall(SYS_tgkill, pid, tid, 0) == 0;
+}
+
+static void on_birth(struct tracer *t, struct task *k)
+{
+	unsigned long tid = 0;
+
+	ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &tid);
+	struct task *child = tid ? task_find(t, tid) : NULL;
+	if (tid && !child) {
+		pid_t pid = is_thread_of(k->process->pid, tid) ? k->process->pid : (pid_t)tid;
+		child = task_new(t, tid, pid);
+		if (child)
+			task_born(t, child, k->process->pid);
+	}
+	if (child) {
+		child->sysmode |= k->sysmode;
+		child->clone_flag = k->clone_flag;
+		child->clone_at = k->clone_at;
+		child->call.abi = k->call.abi;
+		if (child->state != TASK_QUEUED)
+			wait_resumed(t, child);
+	}
+	go_on(t, k, 0);
+}
+
+static void on_exec(struct tracer *t, struct task *k)
+{
+	unsigned long former = k->tid;
+
+	ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &former);
+	uint32_t exe = task_exec(t, k, former);
+	if (t->filter && geteuid() && exe &&
+		tracee_gains_rights(names_get(t->names, names_file(t->names, exe)->path)))
+		task_note(t, k, NOTE_SETUID, 0);
+	go_on(t, k, 0);
+}
+
+/* 0, or the first error that the sink has returned. */
+int stops_dispatch(struct tracer *t, struct task *k)
+{
+	int sig = WSTOPSIG(k->status), event = k->status >> 16;
+
+	if (!WIFSTOPPED(k->status)) {
+		task_gone(t, k, k->status);
+		return t->error;
+	}
+	if (!event && sig != (SIGTRAP | 0x80)) {
+		on_signal(t, k, sig);
+		return t->error;
+	}
+	if (event != PTRACE_EVENT_STOP)
+		task_flush(t, k);
+	switch (event) {
+	case 0: on_syscall(t, k); break;
+	case PTRACE_EVENT_SECCOMP: on_seccomp(t, k); break;
+	case PTRACE_EVENT_STOP: on_event_stop(t, k, sig); break;
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE: on_birth(t, k); break;
+	case PTRACE_EVENT_EXEC: on_exec(t, k); break;
+	case PTRACE_EVENT_EXIT:
+		task_exiting(t, k);
+		go_on(t, k, 0);
+		break;
+	default: go_on(t, k, 0);
+	}
+	return t->error;
+}
+
+static void interrupt(struct tracer *t, struct task *k, void *arg)
+{
+	(void)t;
+	(void)arg;
+	if (k->state == TASK_RUNNING)
+		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+}
+
+/* What stops from now on is let go. Tasks in their queue need no interrupt. */
+void stops_detach_all(struct tracer *t)
+{
+	if (t->stopping)
+		return;
+	t->stopping = true;
+	tasks_each(t, interrupt, NULL);
+}

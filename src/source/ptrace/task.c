@@ -1,0 +1,269 @@
+/*
+ * task.c - tasks and processes: birth, exec, death, and the proof of their counts
+ */
+#include "tracer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+uint64_t tracer_now(const struct tracer *t)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * UINT64_C(1000000000) + now.tv_nsec - t->epoch_ns;
+}
+
+/* A sink that fails is remembered; the targets must be served all the same. */
+void tracer_put(struct tracer *t, const struct op *op)
+{
+	int err = t->sink ? sink_put(t->sink, op) : 0;
+
+	if (err < 0 && !t->error)
+		t->error = err;
+}
+
+static struct op life(const struct tracer *t, const struct task *k, enum op_kind kind)
+{
+	return (struct op){
+		.start_ns = tracer_now(t),
+		.dur_ns = OP_NO_TIME,
+		.offset = OP_NO_OFFSET,
+		.kind = kind,
+		.pid = k->process->pid,
+		.tid = k->tid,
+		.comm = k->process->comm,
+		.fd = -1,
+	};
+}
+
+struct task *task_find(struct tracer *t, pid_t tid)
+{
+	return (struct task *)map_get(&t->tasks, tid, 0);
+}
+
+static struct process *process_of(struct tracer *t, pid_t pid)
+{
+	struct process *p = (struct process *)map_get(&t->processes, pid, 0);
+
+	if (p || !(p = calloc(1, sizeof(*p))))
+		return p;
+	p->pid = pid;
+	if (map_put(&t->processes, pid, 0, (uintptr_t)p) < 0) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static void process_leave(struct tracer *t, struct process *p)
+{
+	if (--p->ntasks)
+		return;
+	map_del(&t->processes, p->pid, 0);
+	free(p);
+}
+
+/* NULL: out of memory. Such a task is passed through without being counted. */
+struct task *task_new(struct tracer *t, pid_t tid, pid_t pid)
+{
+	struct task *k = calloc(1, sizeof(*k));
+	struct process *p = k ? process_of(t, pid) : NULL;
+
+	if (!p || map_put(&t->tasks, tid, 0, (uintptr_t)k) < 0) {
+		if (p && !p->ntasks++)
+			process_leave(t, p);
+		free(k);
+		return NULL;
+	}
+	k->tid = k->fd.tid = tid;
+	k->process = p;
+	k->call.row = -1;
+	k->sysmode = !t->filter;
+	p->ntasks++;
+	t->ntasks++;
+	return k;
+}
+
+void task_born(struct tracer *t, struct task *k, pid_t parent)
+{
+	struct process *from = (struct process *)map_get(&t->processes, parent, 0);
+	struct op op = life(t, k, OP_FORK);
+
+	if (k->process->ntasks == 1) {
+		k->process->comm = from ? from->comm : tracee_comm(t->names, k->tid);
+		k->process->started = from ? from->started : true;
+		k->process->muted = from && (from->muted || !t->follow);
+	}
+	op.comm = k->process->comm;
+	op.ret = parent;
+	if (k->process->started)
+		tracer_put(t, &op);
+}
+
+/* Forget a task that is no longer ours. */
+void task_drop(struct tracer *t, struct task *k)
+{
+	wait_forget(t, k);
+	fdtab_forget(t->fdtab, &k->fd);
+	map_del(&t->tasks, k->tid, 0);
+	process_leave(t, k->process);
+	free(k);
+	t->ntasks--;
+}
+
+/* fn may drop the task that it is given. */
+void tasks_each(struct tracer *t, void (*fn)(struct tracer *, struct task *, void *), void *arg)
+{
+	size_t n = 0;
+	struct task **all = calloc(t->ntasks + 1, sizeof(*all));
+
+	for (size_t i = 0; all && i < t->tasks.cap; i++)
+		if (t->tasks.slot[i].value)
+			all[n++] = (struct task *)t->tasks.slot[i].value;
+	for (size_t i = 0; i < n; i++)
+		fn(t, all[i], arg);
+	free(all);
+}
+
+static void drop(struct tracer *t, struct task *k, void *arg)
+{
+	(void)arg;
+	task_drop(t, k);
+}
+
+void tasks_free(struct tracer *t)
+{
+	tasks_each(t, drop, NULL);
+	map_fini(&t->tasks);
+	map_fini(&t->processes);
+}
+
+/* An EINTR that turned out to be one. */
+void task_flush(struct tracer *t, struct task *k)
+{
+	if (k->eintr)
+		tracer_put(t, &k->held);
+	k->eintr = false;
+}
+
+void task_gone(struct tracer *t, struct task *k, int status)
+{
+	struct op op = life(t, k, OP_EXIT);
+
+	task_flush(t, k);
+	op.ret = status;
+	if (k->process->started)
+		tracer_put(t, &op);
+	if (t->launch && k->tid == t->launch->command) {
+		t->ended = true;
+		t->ended_ns = op.start_ns;
+	}
+	task_drop(t, k);
+}
+
+void task_baseline(struct tracer *t, struct task *k)
+{
+	k->mine = (struct counters){ 0 };
+	if (t->countable && tracee_counters(k->process->pid, k->tid, &k->base) < 0)
+		k->base.calls = -1; /* never to be settled */
+}
+
+/*
+ * What the kernel has counted for the task against what was counted here: each call
+ * adds its weight to syscr + syscw, and its weight times the result to rchar + wchar.
+ * A call in flight at the task's death may have been made or not. An exec begins a new
+ * account, as the kernel charges the reading of the program to the task.
+ */
+static int settle(struct task *k)
+{
+	struct counters now;
+
+	if (k->base.calls < 0)
+		return -EACCES;
+	int err = tracee_counters(k->process->pid, k->tid, &now);
+	if (err < 0)
+		return err;
+
+	int64_t calls = now.calls - k->base.calls - k->mine.calls;
+	int64_t bytes = now.bytes - k->base.bytes - k->mine.bytes;
+	int weight = k->call.row >= 0 ? syscalls[k->call.row].weight : 0;
+	if (!weight || calls < 0 || calls > weight) {
+		k->off.calls += calls;
+		k->off.bytes += bytes;
+	}
+	k->base = now;
+	k->counted += k->mine.calls;
+	k->mine = (struct counters){ 0 };
+	return 0;
+}
+
+/* At exec the account is closed, at the task's end the verdict is said. */
+void task_check(struct tracer *t, struct task *k, bool verdict)
+{
+	if (!t->countable || !k->process->started)
+		return;
+
+	int err = settle(k);
+	if (!verdict)
+		return;
+	struct op op = life(t, k, OP_VERIFY);
+	op.ret = k->off.calls;
+	op.offset = k->off.bytes;
+	op.want = k->counted;
+	op.fd = err < 0 ? -1 : 0;
+	tracer_put(t, &op);
+}
+
+void task_exiting(struct tracer *t, struct task *k)
+{
+	k->exiting = true;
+	task_check(t, k, true);
+}
+
+void task_note(struct tracer *t, struct task *k, enum op_note note, uint16_t row)
+{
+	struct op op = life(t, k, OP_NOTE);
+
+	if (k->process->noted & 1u << note || !k->process->started)
+		return;
+	k->process->noted |= 1u << note;
+	op.ret = note;
+	op.call = row;
+	tracer_put(t, &op);
+}
+
+/*
+ * At PTRACE_EVENT_EXEC the task has the process's own id, whichever thread it was: the
+ * record of the former leader goes, that of the caller takes its place. ptrace(2).
+ */
+uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
+{
+	struct task *caller = former == k->tid ? NULL : task_find(t, former);
+	struct process *p = k->process;
+
+	if (caller) {
+		struct task moved = *caller;
+		task_flush(t, k);
+		k->held = moved.held;
+		k->eintr = moved.eintr;
+		k->sysmode = moved.sysmode;
+		k->off = moved.off;
+		k->counted = moved.counted;
+		k->exiting = false;
+		task_drop(t, caller);
+	}
+	fdtab_forget(t->fdtab, &k->fd);
+	k->call.row = -1;
+	k->clone_flag = 0;
+	p->comm = tracee_comm(t->names, k->tid);
+	p->started = true;
+
+	struct op op = life(t, k, OP_EXEC);
+	op.file = fdtab_exe(t->fdtab, &k->fd);
+	tracer_put(t, &op);
+	task_baseline(t, k);
+	return op.file;
+}

@@ -1,0 +1,206 @@
+/*
+ * tracee.c - memory, registers and counters of a task that stands still
+ */
+#include "tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* What restart codes there are: linux/errno.h, not exported to user space. */
+enum { RESTART_NOHAND = 514 };
+
+ssize_t tracee_read(pid_t tid, uint64_t from, void *to, size_t len)
+{
+	struct iovec mine = { to, len }, theirs = { (void *)(uintptr_t)from, len };
+	ssize_t n = process_vm_readv(tid, &mine, 1, &theirs, 1, 0);
+
+	return n < 0 ? -errno : n;
+}
+
+int tracee_write(pid_t tid, uint64_t to, const void *from, size_t len)
+{
+	struct iovec mine = { (void *)from, len }, theirs = { (void *)(uintptr_t)to, len };
+	ssize_t n = process_vm_writev(tid, &mine, 1, &theirs, 1, 0);
+
+	return n < 0 ? -errno : n == (ssize_t)len ? 0 : -EFAULT;
+}
+
+/* Read page by page: the string may end just before memory that is not there. */
+ssize_t tracee_string(pid_t tid, uint64_t from, char *to, size_t size)
+{
+	size_t got = 0;
+
+	while (got < size - 1) {
+		size_t want = 4096 - (from + got) % 4096;
+		if (want > size - 1 - got)
+			want = size - 1 - got;
+		ssize_t n = tracee_read(tid, from + got, to + got, want);
+		if (n <= 0)
+			return -EFAULT;
+		char *end = memchr(to + got, 0, n);
+		if (end)
+			return end - to;
+		got += n;
+	}
+	to[got] = 0;
+	return got;
+}
+
+static ssize_t slurp(const char *path, char *buf, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	ssize_t n = read(fd, buf, size - 1);
+	int err = -errno;
+	close(fd);
+	if (n < 0)
+		return err;
+	buf[n] = 0;
+	return n;
+}
+
+/* proc(5): "rchar: N\nwchar: N\nsyscr: N\nsyscw: N\n...". Only this task's. */
+int tracee_counters(pid_t pid, pid_t tid, struct counters *c)
+{
+	char path[64], buf[512];
+	unsigned long long rchar, wchar, syscr, syscw;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/io", pid, tid);
+	ssize_t n = slurp(path, buf, sizeof(buf));
+	if (n < 0)
+		return (int)n;
+	if (sscanf(buf, "rchar: %llu wchar: %llu syscr: %llu syscw: %llu", &rchar, &wchar, &syscr,
+		    &syscw) != 4)
+		return -EINVAL;
+	c->calls = syscr + syscw;
+	c->bytes = rchar + wchar;
+	return 0;
+}
+
+uint32_t tracee_comm(struct names *names, pid_t tid)
+{
+	char path[64], buf[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+	ssize_t n = slurp(path, buf, sizeof(buf));
+	return n > 0 ? names_add(names, buf, strcspn(buf, "\n")) : 0;
+}
+
+/* The process of a thread, and its parent. 0 if it is gone. */
+pid_t tracee_tgid(pid_t tid, pid_t *ppid)
+{
+	char path[64], buf[1024];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	if (slurp(path, buf, sizeof(buf)) <= 0)
+		return 0;
+	char *tgid = strstr(buf, "\nTgid:"), *parent = strstr(buf, "\nPPid:");
+	if (ppid)
+		*ppid = parent ? atoi(parent + 6) : 0;
+	return tgid ? atoi(tgid + 6) : 0;
+}
+
+/* Field 39 of /proc/TID/stat, counted from behind the name, which may hold anything. */
+int tracee_cpu(pid_t tid)
+{
+	char path[64], buf[1024];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	if (slurp(path, buf, sizeof(buf)) <= 0)
+		return -1;
+	char *p = strrchr(buf, ')');
+	for (int field = 2; p && field < 39; field++)
+		p = strchr(p + 1, ' ');
+	return p ? atoi(p + 1) : -1;
+}
+
+/* Whether a signal would have been thrown away, had the task not been traced. */
+bool tracee_ignores(pid_t tid, int sig)
+{
+	char path[64], buf[4096];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	if (slurp(path, buf, sizeof(buf)) <= 0)
+		return false;
+	char *ignored = strstr(buf, "\nSigIgn:"), *caught = strstr(buf, "\nSigCgt:");
+	if (!ignored || !caught)
+		return false;
+
+	uint64_t bit = UINT64_C(1) << (sig - 1);
+	if (strtoull(ignored + 8, NULL, 16) & bit)
+		return true;
+	if (strtoull(caught + 8, NULL, 16) & bit)
+		return false;
+	return sig == SIGCHLD || sig == SIGWINCH || sig == SIGURG || sig == SIGCONT;
+}
+
+#if defined(__x86_64__)
+
+bool tracee_in_eintr(pid_t tid)
+{
+	struct user_regs_struct r;
+
+	/* orig_rax is negative where the stop does not come from a call. */
+	return !ptrace(PTRACE_GETREGS, tid, 0, &r) && (int)r.orig_rax >= 0 &&
+	       (int)r.rax == -EINTR;
+}
+
+/*
+ * Some calls end with EINTR for any signal that is queued, and to a tracee even ignored
+ * ones are queued. The kernel turns this result into EINTR if a handler runs, and
+ * restarts the call if none does: as if the signal had never come.
+ */
+int tracee_unmask_eintr(pid_t tid)
+{
+	return ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax),
+		       (long)-RESTART_NOHAND) < 0
+		? -errno
+		: 0;
+}
+
+/* At the entry of a call: skip it with ENOSYS, as the kernel does without a tracer. */
+int tracee_refuse_call(pid_t tid)
+{
+	if (ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, orig_rax), -1L) < 0 ||
+		ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax),
+			(long)-ENOSYS) < 0)
+		return -errno;
+	return 0;
+}
+
+int tracee_set_arg0(pid_t tid, enum abi abi, uint64_t value)
+{
+	size_t at = abi == ABI_I386 ? offsetof(struct user_regs_struct, rbx)
+				    : offsetof(struct user_regs_struct, rdi);
+
+	return ptrace(PTRACE_POKEUSER, tid, at, value) < 0 ? -errno : 0;
+}
+
+#else
+#error "iops traces x86_64 so far: write tracee.c for this machine"
+#endif
+
+/* capabilities(7), execve(2): set-uid, set-gid and file capabilities. */
+bool tracee_gains_rights(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
+		((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+			st.st_gid != getegid()))
+		return true;
+	return getxattr(path, "security.capability", NULL, 0) > 0;
+}

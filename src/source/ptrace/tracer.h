@@ -1,0 +1,167 @@
+/*
+ * tracer.h - what the files of the ptrace source share
+ *
+ *   source.c    open, step, stop, close: the source seen from outside
+ *   stops.c     one switch over every stop of a tracee
+ *   call.c      system call entry and exit to operations
+ *   control.c   calls that are no I/O but change how tracing must go on
+ *   task.c      tasks and processes: birth, exec, death, verification
+ *   wait.c      which tracee is served next
+ *   tracee.c    memory, registers and counters of a stopped task
+ *   filter.c    the seccomp program
+ *
+ * A file uses only those below it.
+ */
+#ifndef IOPS_PTRACE_TRACER_H
+#define IOPS_PTRACE_TRACER_H
+
+#include "iops/fdtab.h"
+#include "iops/launch.h"
+#include "iops/map.h"
+#include "iops/names.h"
+#include "iops/op.h"
+#include "iops/sink.h"
+#include "iops/source.h"
+#include "iops/syscalls.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/ptrace.h>
+#include <sys/types.h>
+
+/* SECCOMP_RET_DATA of our filter: tells it from a filter of the target's own. */
+enum { FILTER_COOKIE = 0x10b5 };
+
+/* The kernel's own counters of a task, /proc/TID/io: calls = syscr + syscw. */
+struct counters {
+	int64_t calls, bytes;
+};
+
+/* A process: threads that share an id. Freed with its last task. */
+struct process {
+	pid_t pid;
+	uint32_t comm;
+	unsigned ntasks;
+	bool started;  /* false: still the launcher, before its first exec */
+	bool muted;    /* served, but not counted: --no-follow */
+	uint16_t noted; /* bits of enum op_note */
+};
+
+/* The call that a task is inside. */
+struct call {
+	int row; /* of syscalls[]; -1: none */
+	uint8_t abi;
+	bool append, two;
+	bool placed;      /* the offset is an argument */
+	bool narrow;      /* i386 sendfile: its offset has 32 bits */
+	uint64_t arg[6];
+	struct op op[2];
+};
+
+enum task_state { TASK_RUNNING, TASK_QUEUED, TASK_STOPPED, TASK_LISTENING };
+
+struct task {
+	pid_t tid;
+	struct process *process;
+	uint8_t state;
+	bool sysmode;     /* stops at every call: no filter, or one that outranks ours */
+	bool known;       /* has had its first stop */
+	bool exiting;     /* has had its exit stop */
+	bool seized;      /* attached to while it ran: waits for its interrupt stop */
+	bool eintr;       /* held holds the EINTR of a call that may yet be restarted */
+	int status;       /* of the stop that is queued */
+	unsigned looks;   /* at it, in vain, since it was resumed */
+	uint64_t clone_flag; /* CLONE_UNTRACED taken out of the argument; to be put back */
+	uint64_t clone_at;   /* ... in memory at this address; 0: in the register */
+	struct call call;
+	struct op held;
+	struct counters base, mine; /* the kernel's at birth or exec; ours since then */
+	struct counters off;        /* by how much they have disagreed */
+	int64_t counted;            /* calls of settled accounts */
+	struct fd_task fd;
+	struct task *next; /* in the queue of stopped tasks */
+};
+
+struct tracer {
+	struct source base;
+	struct names *names;
+	struct fdtab *fdtab;
+	struct sink *sink; /* NULL: only serve, do not count */
+	struct launch *launch;
+	struct syscall_set want;
+	int16_t row[NABI][NR_MAX];
+	uint64_t epoch_ns;
+	bool follow, wait, filter, countable;
+	bool stopping;   /* detach from all */
+	bool halted;     /* cannot detach: only stop counting */
+	long options;    /* of PTRACE_SEIZE */
+	bool ended;      /* the command has ended */
+	uint64_t ended_ns;
+	int error;       /* the first that a sink returned */
+	struct map tasks, processes; /* by id */
+	struct op *found; /* processes attached to, to be told at the first step */
+	unsigned nfound;
+	unsigned ntasks;
+	struct task *queue, **tail;
+	struct task *recent[8]; /* resumed last: likely to stop next */
+	unsigned nrecent;
+	uint64_t scan_ns, scan_cost_ns, stops;
+	bool dirty;      /* a stop may have gone unnoticed since the last scan */
+	unsigned spin;   /* looks that are worth taking before sleeping */
+	bool may_spin;   /* there is another CPU */
+};
+
+uint64_t tracer_now(const struct tracer *t); /* since the epoch */
+void tracer_put(struct tracer *t, const struct op *op);
+
+/* tracee.c: of a task that stands still. 0 or -errno; reads return bytes got. */
+ssize_t tracee_read(pid_t tid, uint64_t from, void *to, size_t len);
+int tracee_write(pid_t tid, uint64_t to, const void *from, size_t len);
+ssize_t tracee_string(pid_t tid, uint64_t from, char *to, size_t size);
+int tracee_counters(pid_t pid, pid_t tid, struct counters *c);
+uint32_t tracee_comm(struct names *names, pid_t tid);
+pid_t tracee_tgid(pid_t tid, pid_t *ppid);
+int tracee_cpu(pid_t tid);
+bool tracee_ignores(pid_t tid, int sig);
+int tracee_unmask_eintr(pid_t tid);
+bool tracee_in_eintr(pid_t tid);
+int tracee_refuse_call(pid_t tid);
+int tracee_set_arg0(pid_t tid, enum abi abi, uint64_t value);
+bool tracee_gains_rights(const char *path);
+
+/* task.c */
+struct task *task_find(struct tracer *t, pid_t tid);
+struct task *task_new(struct tracer *t, pid_t tid, pid_t pid);
+void task_born(struct tracer *t, struct task *k, pid_t parent);
+void task_gone(struct tracer *t, struct task *k, int status);
+void task_drop(struct tracer *t, struct task *k);
+uint32_t task_exec(struct tracer *t, struct task *k, pid_t former);
+void task_baseline(struct tracer *t, struct task *k);
+void task_check(struct tracer *t, struct task *k, bool verdict);
+void task_exiting(struct tracer *t, struct task *k);
+void task_note(struct tracer *t, struct task *k, enum op_note note, uint16_t row);
+void task_flush(struct tracer *t, struct task *k);
+void tasks_free(struct tracer *t);
+void tasks_each(struct tracer *t, void (*fn)(struct tracer *, struct task *, void *), void *arg);
+
+/* call.c: entry says whether the exit has to be seen too. */
+bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in);
+void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now);
+
+/* control.c */
+bool control_enter(struct tracer *t, struct task *k);
+void control_leave(struct tracer *t, struct task *k, int64_t ret);
+bool control_hands_over(struct tracer *t, struct task *k);
+void control_restore(struct task *k);
+
+/* wait.c: the next task that has stopped, with its status. 1, 0 at the end, -errno. */
+int wait_next(struct tracer *t, struct task **out);
+void wait_resumed(struct tracer *t, struct task *k);
+void wait_forget(struct tracer *t, struct task *k);
+
+/* stops.c */
+int stops_dispatch(struct tracer *t, struct task *k);
+void stops_detach_all(struct tracer *t);
+
+#endif

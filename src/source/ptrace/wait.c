@@ -1,0 +1,208 @@
+/*
+ * wait.c - which tracee is served next
+ *
+ * wait4(2) looks at every tracee in turn, always in the same order: among thousands it
+ * is slow, among two busy ones it serves the first until that is done. So stops are
+ * collected into a queue, from three places: the tasks resumed last, the id that comes
+ * with SIGCHLD, and a look at all of them that takes at most a small part of the time.
+ */
+#include "tracer.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum {
+	RECENT = 8,
+	STALE = 200,       /* fruitless looks at a recent task before it is dropped */
+	MAX_SPIN = 200,    /* looks before sleeping; waking up on another CPU costs more */
+	SPIN_AGAIN = 4096, /* stops after which spinning gets another chance */
+	SCAN_SHARE = 8,    /* a scan may take one part in so many of the time */
+};
+
+static void enqueue(struct tracer *t, struct task *k, int status)
+{
+	k->status = status;
+	if (k->state == TASK_QUEUED)
+		return; /* killed in its stop: the newer one counts */
+	k->state = TASK_QUEUED;
+	k->next = NULL;
+	*t->tail = k;
+	t->tail = &k->next;
+}
+
+void wait_forget(struct tracer *t, struct task *k)
+{
+	for (unsigned i = 0; i < t->nrecent; i++)
+		if (t->recent[i] == k)
+			t->recent[i] = t->recent[--t->nrecent];
+	if (k->state != TASK_QUEUED)
+		return;
+	for (struct task **at = &t->queue; *at; at = &(*at)->next)
+		if (*at == k) {
+			*at = k->next;
+			if (!*at)
+				t->tail = at;
+			break;
+		}
+}
+
+void wait_resumed(struct tracer *t, struct task *k)
+{
+	k->state = TASK_RUNNING;
+	k->looks = 0;
+	for (unsigned i = 0; i < t->nrecent; i++)
+		if (t->recent[i] == k)
+			return;
+	if (t->nrecent < RECENT)
+		t->recent[t->nrecent++] = k;
+	else
+		t->recent[t->stops % RECENT] = k;
+}
+
+/* A child may stop for the first time before its parent's event tells of it. */
+static struct task *stranger(struct tracer *t, pid_t tid)
+{
+	pid_t parent = 0, pid = tracee_tgid(tid, &parent);
+	struct task *k = pid ? task_new(t, tid, pid) : NULL;
+
+	if (k) {
+		task_born(t, k, pid == tid ? parent : pid);
+		return k;
+	}
+	struct op lost = { .kind = OP_LOST, .ret = 1, .tid = tid, .pid = pid, .fd = -1,
+		.dur_ns = OP_NO_TIME, .offset = OP_NO_OFFSET, .start_ns = tracer_now(t) };
+	tracer_put(t, &lost);
+	ptrace(PTRACE_CONT, tid, 0, 0);
+	return NULL;
+}
+
+static void collect(struct tracer *t, pid_t tid, int status)
+{
+	struct task *k = task_find(t, tid);
+
+	if (!k && WIFSTOPPED(status))
+		k = stranger(t, tid);
+	if (k)
+		enqueue(t, k, status);
+}
+
+/* 1 if it has stopped or ended, 0 if not, -ECHILD if there is no such tracee. */
+static int look_at(struct tracer *t, pid_t tid)
+{
+	int status;
+	pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+
+	if (got <= 0)
+		return got < 0 ? -errno : 0;
+	collect(t, got, status);
+	return 1;
+}
+
+static bool look_recent(struct tracer *t)
+{
+	bool found = false;
+
+	for (unsigned i = t->nrecent; i-- > 0;) {
+		struct task *k = t->recent[i];
+		if (k->state == TASK_RUNNING && look_at(t, k->tid) > 0)
+			found = true;
+		else if (++k->looks > STALE)
+			t->recent[i] = t->recent[--t->nrecent];
+	}
+	return found;
+}
+
+static int scan(struct tracer *t)
+{
+	uint64_t begin = tracer_now(t);
+	int found = 0, got;
+
+	t->dirty = false;
+	while ((got = look_at(t, -1)) > 0)
+		found = 1;
+	t->scan_ns = tracer_now(t);
+	t->scan_cost_ns = t->scan_ns - begin;
+	return found ? 1 : got;
+}
+
+/* Sleeping until another CPU wakes us costs far more than a few looks. */
+static bool spin(struct tracer *t)
+{
+	if (t->stops % SPIN_AGAIN == 0 && t->may_spin)
+		t->spin = MAX_SPIN;
+	for (unsigned i = 0; i < t->spin; i++)
+		if (look_recent(t)) {
+			t->spin = t->spin * 2 < MAX_SPIN ? t->spin * 2 : MAX_SPIN;
+			return true;
+		}
+	t->spin /= 2;
+	return false;
+}
+
+/* Sleep until something happens to one of many. 0, or -EINTR. */
+static int sleep_for_any(struct tracer *t)
+{
+	siginfo_t info;
+	sigset_t set;
+	uint64_t due = t->scan_ns + SCAN_SHARE * t->scan_cost_ns, now = tracer_now(t);
+	struct timespec left = { 0, due > now ? (long)(due - now) % 1000000000 : 0 };
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	int sig = sigtimedwait(&set, &info, t->dirty ? &left : NULL);
+	if (sig < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	t->dirty = true; /* signals do not queue: others may have stopped too */
+	if (info.si_pid > 0)
+		look_at(t, info.si_pid);
+	return 0;
+}
+
+/* With one tracee there is no order to care for: wait for it, whatever its id. */
+static int wait_single(struct tracer *t)
+{
+	int status;
+
+	if (spin(t))
+		return 0;
+	pid_t tid = waitpid(-1, &status, __WALL);
+	if (tid < 0)
+		return -errno;
+	collect(t, tid, status);
+	return 0;
+}
+
+static int wait_many(struct tracer *t)
+{
+	uint64_t now = tracer_now(t);
+
+	if (now - t->scan_ns >= SCAN_SHARE * t->scan_cost_ns) {
+		int found = scan(t);
+		if (found)
+			return found < 0 ? found : 0;
+	}
+	if (spin(t) || look_recent(t))
+		return 0;
+	return sleep_for_any(t);
+}
+
+int wait_next(struct tracer *t, struct task **out)
+{
+	if (!t->queue) {
+		int err = t->ntasks > 1 ? wait_many(t) : wait_single(t);
+		if (err < 0)
+			return err == -ECHILD ? 0 : err;
+		if (!t->queue)
+			return -EINTR;
+	}
+	*out = t->queue;
+	t->queue = t->queue->next;
+	if (!t->queue)
+		t->tail = &t->queue;
+	(*out)->state = TASK_STOPPED;
+	t->stops++;
+	return 1;
+}
