@@ -370,10 +370,11 @@ int front_run(const struct options *o, struct out *out, front_work *work)
 		return EXIT_FAILED;
 	}
 	/* First of all, while everything is still as it was given to us. */
-	f.launch->command = fork();
-	if (f.launch->command == 0)
+	pid_t command = fork();
+	if (command == 0)
 		become_command(f.launch, o);
-	err = f.launch->command < 0 ? -errno : start(&f, o, out, work);
+	f.launch->command = command;
+	err = command < 0 ? -errno : start(&f, o, out, work);
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");
 		close(f.launch->go[1]); /* the command sees the end of its pipe, and goes */
