@@ -28,7 +28,7 @@ B       := build$(if $(filter-out cc gcc,$(CC)),/$(notdir $(CC)))$(if $(SAN),/$(
 CFLAGS  ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
            -Wpointer-arith -Wformat=2 -Wvla -Wundef $(if $(WERROR),-Werror)
-override CFLAGS += -std=gnu11 $(WARN) \
+override CFLAGS += -std=gnu11 -pthread $(WARN) \
            $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
            $(if $(COV),--coverage -O0)
 override CPPFLAGS += -D_GNU_SOURCE -Iinclude -DVERSION='"$(VERSION)"' $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)

@@ -34,7 +34,7 @@ struct front {
 	pid_t tracer;
 	int signals, done; /* to read: signalfd(2), the tracer's word */
 	sigset_t mask;     /* as it was */
-	bool ended, told, tracer_gone, stopped;
+	bool ended, told, stopped;
 	int result;        /* what the tracer told */
 };
 
@@ -188,10 +188,8 @@ static void go_on(struct front *f)
 static void look_at_children(struct front *f)
 {
 	siginfo_t info;
-	int status;
 
-	if (waitpid(f->tracer, &status, WNOHANG) == f->tracer)
-		f->tracer_gone = true;
+	waitpid(f->tracer, NULL, WNOHANG);
 	if (!f->launch || f->ended)
 		return;
 	for (;;) {
@@ -250,7 +248,7 @@ static void serve(struct front *f)
 	char byte;
 
 	look_at_children(f);
-	while ((f->launch && !f->ended) || (!f->told && !f->tracer_gone)) {
+	while ((f->launch && !f->ended) || !f->told) {
 		if (poll(on, 2, -1) < 0 && errno != EINTR)
 			break;
 		if (on[0].revents && read(f->signals, &si, sizeof(si)) == sizeof(si))

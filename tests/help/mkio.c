@@ -1,9 +1,8 @@
 /*
- * mkio - do exactly the I/O that the arguments say and print what a tracer must find.
+ * mkio [-t THREADS] [-f FORKS] [-x EXECS] [-X] [-s USEC | -S USEC] [-r REPEAT] [-o FILE]
+ *      'OP args' ...
  *
- * mkio [-t THREADS] [-f FORKS] [-x EXECS] [-X] [-s USEC | -S USEC] [-r REPEAT]
- *      [-o FILE] 'OP args' ...			(the OPs are in the table ops[])
- *
+ * Does exactly the I/O that the OPs (see ops[]) say and prints what a tracer must find.
  * Every call that is counted is a raw system call, so no libc can replace or repeat it.
  * All threads and processes add to the counters in one shared mapping, of a memfd that is
  * named in the environment so that the images after an exec can map it as well.
@@ -35,35 +34,33 @@
 #define SYS_newfstatat SYS_fstatat64
 #endif
 
-enum { OUT_SIZE = 8192, BUF_SIZE = 4 << 20, NAME_SIZE = 512,
-       MAX_FILES = 128, MAX_SLOTS = 32, MAX_CALLS = 100, MAX_PAR = 64, BATCH = 64 };
+enum { OUT_SIZE = 8192, BUF_SIZE = 4 << 20, NAME_SIZE = 512, MAX_FILES = 128,
+       MAX_SLOTS = 32, MAX_CALLS = 100, MAX_PAR = 64, BATCH = 64 };
 enum { RD = 1, WR = 2, SYNC = 4, META = 8, BYTES = 16, COUNTED = 31, TRUNC = 32,
        MANY = 64, SECOND = 128, LATE = 256, FORK = 512, SPAWN = 1024 };
+enum { OPS, SIZE, ERRORS, AGAIN, INTR, NCOUNTS };
 
 typedef unsigned long long u64 __attribute__((aligned(8)));
-struct count { u64 ops, bytes, errors, again, eintr; };
-struct file { struct count rw[2]; char name[NAME_SIZE]; };
+struct file { u64 rw[2][NCOUNTS]; char name[NAME_SIZE]; };
 struct totals {
-	u64 lock, nfiles, execs;
-	struct count call[MAX_CALLS];
+	u64 lock, nfiles, execs, call[MAX_CALLS][NCOUNTS];
 	struct file file[MAX_FILES];
 };
 struct slot { char path[NAME_SIZE]; int fd, file, at_end; };
 struct worker {
 	struct totals *t;
+	const long *opt;
 	char **lines;
-	long repeat, threads, id;
+	long id;
 	pthread_t thread;
 	struct slot slots[MAX_SLOTS];
 };
 /* One OP at work. Its descriptors r and x are what is read, w and y what is written. */
 struct arg {
 	struct worker *w;
-	char *steps;
-	long kind;
+	char *steps, *path[2];
 	long long n, usec, size, off, out;
-	char *path[2];
-	int fd[4], file[4], owned;
+	int kind, fd[4], file[4], owned;
 	struct sockaddr_in sa;
 	socklen_t sa_size;
 };
@@ -82,10 +79,9 @@ static const struct call calls[MAX_CALLS];
 
 static long must(long r, const char *what)
 {
-	if (r >= 0)
-		return r;
-	dprintf(2, "mkio: %s (errno %d)\n", what, errno);
-	_exit(9);
+	if (r < 0)
+		_exit(dprintf(2, "mkio: %s (errno %d)\n", what, errno) > 0 ? 9 : 10);
+	return r;
 }
 
 static const struct call *find(const char *name)
@@ -101,37 +97,33 @@ static const struct call *find(const char *name)
 
 static void book(struct arg *a, const struct call *c, const int file[2], u64 n, u64 bytes)
 {
-	struct totals *t = a->w->t;
+	u64 *count = a->w->t->call[c - calls];
 
-	ADD(&t->call[c - calls].ops, n);
-	ADD(&t->call[c - calls].bytes, c->kind & (RD | WR | BYTES) ? bytes : 0);
-	for (int i = 0; i < 2; i++) {
-		if (!(c->kind & RD << i) || file[i] < 0)
+	for (int i = -1; i < 2; i++) {
+		if (i >= 0 && (file[i] < 0 || !(c->kind & RD << i)))
 			continue;
-		ADD(&t->file[file[i]].rw[i].ops, n);
-		ADD(&t->file[file[i]].rw[i].bytes, bytes);
+		count = i < 0 ? count : a->w->t->file[file[i]].rw[i];
+		ADD(&count[OPS], n);
+		ADD(&count[SIZE], c->kind & (RD | WR | BYTES) ? bytes : 0);
 	}
 }
 
-/* Makes a call until it is not interrupted. */
 static long io(struct arg *a, const struct call *c, const int file[2], const long v[6])
 {
-	struct count *n = &a->w->t->call[c - calls];
-	u64 bytes = 0;
+	u64 bytes, *count = a->w->t->call[c - calls];
 	long r;
 
 	do {
 		r = syscall(c->nr, v[0], v[1], v[2], v[3], v[4], v[5]);
 		if (r < 0)
-			ADD(errno == EINTR ? &n->eintr :
-			    errno == EAGAIN ? &n->again : &n->errors, 1);
+			ADD(count + (errno == EINTR ? INTR :
+				     errno == EAGAIN ? AGAIN : ERRORS), 1);
 	} while (r < 0 && errno == EINTR);
+	bytes = c->kind & MANY ? 0 : c->kind & TRUNC && r > v[2] ? v[2] : r;
 	for (long i = 0; c->kind & MANY && i < r; i++)
 		bytes += ((struct mmsghdr *)v[1])[i].msg_len;
-	if (c->kind & MANY && r >= 0)
-		book(a, c, file, r, bytes);
-	else if (r >= 0)
-		book(a, c, file, 1, c->kind & TRUNC && r > v[2] ? v[2] : r);
+	if (r >= 0)
+		book(a, c, file, c->kind & MANY ? r : 1, bytes);
 	return r;
 }
 
@@ -190,7 +182,7 @@ static long run_step(struct arg *a, const char *step, long n)
 	return r;
 }
 
-/* The kernel's own name of fd[1], if that is a regular file, becomes the number file[1]. */
+/* The kernel's own name of fd[1], if that is a regular file: its number is file[1]. */
 static long do_file(struct arg *a)
 {
 	char link[32], name[NAME_SIZE] = "";
@@ -234,8 +226,7 @@ static long do_slot(struct arg *a)
 		s = slot_of(a, "");
 		CHECK(s && strlen(path) < NAME_SIZE, "too many or too long paths");
 		a->fd[1] = run_step(a, second ? "openat=.qCM" : "openat=.pCM", 0);
-		if (a->fd[1] < 0)
-			a->fd[1] = must(run_step(a, second ? "openat=.q" : "openat=.p", 0), path);
+		must(a->fd[1], path);
 		do_file(a);
 		*s = (struct slot){ .fd = a->fd[1], .file = a->file[1] };
 		strcpy(s->path, path);
@@ -322,11 +313,10 @@ static long do_child(struct arg *a)
 		posix_spawn(&pid, "/proc/self/exe", NULL, NULL, args, environ);
 	else
 		pid = a->kind & FORK ? fork() : vfork();
-	if (!pid) {
-		if (a->kind & FORK)
-			IO(a, "write", a->fd[1], P(pattern), 1);
+	if (!pid && (a->kind & FORK))
+		IO(a, "write", a->fd[1], P(pattern), 1);
+	if (!pid)
 		_exit(0);
-	}
 	wait_for(pid);
 	block_alarm(SIG_UNBLOCK);
 	return 1;
@@ -342,7 +332,6 @@ static void *write_late(void *arg)
 	return NULL;
 }
 
-/* Threads that write: many at once, or one so late that this thread waits for it. */
 static long do_threads(struct arg *a)
 {
 	long i, n = a->kind & LATE ? 1 : a->n < BATCH ? a->n : BATCH;
@@ -359,32 +348,29 @@ static long do_threads(struct arg *a)
 }
 
 #define N(name, kind) { #name, SYS_##name, kind, NULL }
-#define F(name, fn, kind) { name, -1, kind, fn }
-
+#define F(name, fn, kind) { #name, -1, kind, fn }
 static const struct call calls[MAX_CALLS] = {
 	N(read, RD), N(write, WR), N(pread64, RD), N(pwrite64, WR), N(readv, RD),
 	N(writev, WR), N(preadv, RD), N(pwritev, WR), N(preadv2, RD), N(pwritev2, WR),
-	{ "recvfrom:peek", SYS_recvfrom, BYTES, NULL },
-	{ STAT, SYS_newfstatat, META, NULL },
-	N(sendto, WR), N(recvfrom, RD | TRUNC), N(sendmsg, WR), N(recvmsg, RD),
-	N(sendmmsg, WR | MANY), N(recvmmsg, RD | MANY), N(sendfile, RD | WR),
-	N(copy_file_range, RD | WR), N(splice, RD | WR), N(tee, BYTES), N(vmsplice, WR),
+	N(sendto, WR), N(recvfrom, RD | TRUNC), N(sendmsg, WR), N(recvmsg, RD), N(tee, BYTES),
+	N(sendmmsg, WR | MANY), N(recvmmsg, RD | MANY), N(sendfile, RD | WR), N(vmsplice, WR),
 #ifdef SYS_socketcall
 	{ "socketcall:send", SYS_socketcall, WR, NULL },
 	{ "socketcall:recv", SYS_socketcall, RD, NULL },
 #endif
-	N(fsync, SYNC), N(fdatasync, SYNC), N(sync, SYNC), N(sync_file_range, SYNC),
-	N(msync, SYNC), N(syncfs, SYNC), N(openat, META), N(close, META), N(lseek, META),
-	N(statx, META), N(readlinkat, META), N(chdir, META), N(fchdir, META),
-	N(unlinkat, META), N(renameat2, META),
+	N(copy_file_range, RD | WR), N(splice, RD | WR), N(fsync, SYNC), N(fdatasync, SYNC),
+	N(sync_file_range, SYNC), N(msync, SYNC), N(syncfs, SYNC), N(sync, SYNC),
+	{ "recvfrom:peek", SYS_recvfrom, BYTES, NULL }, N(openat, META), N(close, META),
+	{ STAT, SYS_newfstatat, META, NULL }, N(lseek, META), N(statx, META), N(chdir, META),
+	N(readlinkat, META), N(fchdir, META), N(unlinkat, META), N(renameat2, META),
+	/* Those from here on are not counted. */
 	N(dup, 0), N(dup3, 0), N(fcntl, 0), N(pipe2, 0), N(socketpair, 0), N(socket, 0),
-	N(bind, 0), N(getsockname, 0), N(listen, 0), N(connect, 0), N(accept4, 0),
-	N(ioctl, 0), N(eventfd2, 0), N(memfd_create, 0),
-	F("slot", do_slot, 0), F("slot_r", do_slot, RD), F("slot_w", do_slot, WR),
-	F("slot_q", do_slot, WR | SECOND), F("forget", do_forget, 0), F("scm", do_scm, 0),
-	F("moved", do_forget, SECOND), F("file", do_file, 0), F("fork", do_child, FORK),
-	F("vfork", do_child, 0), F("spawn", do_child, SPAWN), F("storm", do_threads, 0),
-	F("late", do_threads, LATE), F("sleep", do_sleep, 0),
+	N(bind, 0), N(getsockname, 0), N(listen, 0), N(connect, 0), N(accept4, 0), N(ioctl, 0),
+	N(eventfd2, 0), N(memfd_create, 0), F(slot, do_slot, 0), F(slot_r, do_slot, RD),
+	F(slot_w, do_slot, WR), F(slot_q, do_slot, WR | SECOND), F(forget, do_forget, 0),
+	F(moved, do_forget, SECOND), F(file, do_file, 0), F(scm, do_scm, 0),
+	F(fork, do_child, FORK), F(vfork, do_child, 0), F(spawn, do_child, SPAWN),
+	F(storm, do_threads, 0), F(late, do_threads, LATE), F(sleep, do_sleep, 0),
 };
 
 /*
@@ -397,52 +383,45 @@ static const struct call calls[MAX_CALLS] = {
 #define PIPE " pipe2=A0>A | "
 #define INET "bind=x@l getsockname=x@L "
 #define PUMP "write=wbn read=rbn"
-
 static char *const ops[] = {
-	"write FS slot_w | write=wbn", "read FS slot_r | read=rbn",
+	"write FS slot_w | write=wbn", "read FS slot_r | read=rbn", "sync N | sync",
 	"pwrite FSO slot_w | pwrite64=wbnoO", "pread FSO slot_r | pread64=rbnoO",
-	"writev FS slot_w | writev=wv3", "readv FS slot_r | readv=rv3",
+	"writev FS slot_w | writev=wv3", "readv FS slot_r | readv=rv3", "vfork N | vfork",
 	"pwritev FSO slot_w | pwritev=wv3oO", "preadv FSO slot_r | preadv=rv3oO",
 	"pwritev2 FSO slot_w | pwritev2=wv3oO", "preadv2 FSO slot_r | preadv2=rv3oO",
-	"append FS openat=.paM>w file | write=wbn", "cloexec FS slot_w fcntl=w21 | write=wbn",
-	"unlinked FS openat=.pCM>w unlinkat=.p file | write=wbn",
-	"dup FS slot_w dup3=whE>r dup=w>w | write=dbn",
-	"scm FS slot_w socketpair=110B>B scm | write=wbn",
+	"append FS openat=.paM>w file | write=wbn", "null S openat=.NR>w | write=wbn",
+	"cloexec FS slot_w fcntl=w21 | write=wbn", "zero S openat=.Z>r | read=rbn",
+	"unlinked FS openat=.pCM>w unlinkat=.p file | write=wbn", "spawn N | spawn",
+	"dup FS slot_w dup3=whE>r dup=w>w | write=dbn", "fsync FN slot | fsync=w",
+	"scm FS slot_w socketpair=110B>B scm | write=wbn", "syncfs FN slot | syncfs=w",
 	"chdir_rel FFS openat=.HD>x chdir=p openat=.qCM>w fchdir=x file | write=wbn",
-	"openat_rel FFS openat=.pD>x openat=xqCM>w file | write=wbn",
-	"sendfile FFS slot_r slot_q | sendfile=wr0n",
+	"openat_rel FFS openat=.pD>x openat=xqCM>w file | write=wbn", "sleep U | sleep",
+	"sendfile FFS slot_r slot_q | sendfile=wr0n", "blockread UN" PIPE "late",
 	"copy_file_range FFS slot_r slot_q | copy_file_range=r0w0n",
-	"splice FS65536O slot_w pipe2=B0>B | splice=riy0n splice=x0wjn",
+	"splice FS65536O slot_w pipe2=B0>B | splice=riy0n splice=x0wjn", "sock" STREAM PUMP,
 	"tee S65536 pipe2=B0>B" PIPE "write=wbn tee=ryn read=xbn read=rbn",
 	"vmsplice S65536" PIPE "vmsplice=wV1 read=rbn", "pipe S65536" PIPE PUMP,
-	"sock" STREAM PUMP, "send" STREAM "sendto=wbnf recvfrom=rbnf",
-	"sendmsg" STREAM "sendmsg=wmf recvmsg=rmf",
-	"peek" STREAM "sendto=wbnf recvfrom:peek=rbnk recvfrom=rbnf",
-#ifdef SYS_socketcall
+	"peek" STREAM "sendto=wbnf recvfrom:peek=rbnk recvfrom=rbnf", "msync N | msync=P64",
+	"sendmsg" STREAM "sendmsg=wmf recvmsg=rmf", "fork N" PIPE "fork read=rbn",
+	"send" STREAM "sendto=wbnf recvfrom=rbnf", "mmsg S1024" DGRAM "sendmmsg=wYQ recvmmsg=rYn",
+	/* This one is only where there is such a call. */
 	"socketcall S65536" DGRAM "socketcall:send=9S socketcall:recv=8S",
-#endif
-	"mmsg S1024" DGRAM "sendmmsg=wYQ recvmmsg=rYn",
-	"trunc_dgram N" DGRAM "sendto=wb5 recvfrom=rb8T",
 	"udp S60000 socket=220>x " INET "socket=220>w connect=w@l dup=x>r | "
 	"sendto=wbnf recvfrom=rbnf", "eventfd N eventfd2=00>w dup=w>r | " PUMP,
-	"tcp S32768 socket=210>x " INET "listen=x1 socket=210>w connect=w@l accept4=x>r | "
-	PUMP, "pty S2048 openat=.XR>w ioctl=wuz ioctl=wgR>r ioctl=ret | " PUMP,
+	"tcp S32768 socket=210>x " INET "listen=x1 socket=210>w connect=w@l accept4=x>r"
+	" | " PUMP, "pty S2048 openat=.XR>w ioctl=wuz ioctl=wgR>r ioctl=ret | " PUMP,
 	"memfd SO memfd_create=N0>w dup=w>r | write=wbn pread64=rbnoO",
-	"zero S openat=.Z>r | read=rbn", "null S openat=.NR>w | write=wbn",
 	"pipe_again N pipe2=AK>A | read=rbn", "eof FN slot_w lseek=w02 | read=rbn",
 	"isdir N openat=.HD>r | read=rbn", "rdonly FN openat=.pcM>w | write=wbn",
-	"badf N openat=.NR>w dup3=whE close=h | read=hbn", "fsync FN slot | fsync=w",
-	"fdatasync FN slot | fdatasync=w", "syncfs FN slot | syncfs=w", "sync N | sync",
+	"badf N openat=.NR>w dup3=whE close=h | read=hbn", "open FN | openat=.p close=n",
+	"trunc_dgram N" DGRAM "sendto=wb5 recvfrom=rb8T", "unlink F | forget unlinkat=.p",
+	"thread_storm N openat=.NR>w | storm", "fdatasync FN slot | fdatasync=w",
+	"rename FF | renameat2=.p.q moved", "openfail N | openat=.F", "stat FN | " STAT "=.ps",
 	/* The flags are the 4th argument, with 32 bits (two for each offset) the 6th. */
-	"sync_file_range FN slot | sync_file_range=w00707", "msync N | msync=P64",
-	"open FN | openat=.p close=n", "openfail N | openat=.F", "stat FN | " STAT "=.ps",
-	"unlink F | forget unlinkat=.p", "rename FF | renameat2=.p.q moved",
-	"sleep U | sleep", "fork N" PIPE "fork read=rbn", "vfork N | vfork",
-	"spawn N | spawn", "thread_storm N openat=.NR>w | storm", "blockread UN" PIPE "late",
+	"sync_file_range FN slot | sync_file_range=w00707",
 	NULL
 };
 
-/* Takes the arguments from the text, and is left with the steps of the OP. */
 static void parse(struct arg *a, char *line, const char *text)
 {
 	long long *const to[128] = { ['O'] = &a->off, ['N'] = &a->n, ['U'] = &a->usec,
@@ -515,7 +494,7 @@ static void *work(void *arg)
 {
 	struct worker *w = arg;
 
-	for (long i = 0; i < w->repeat; i++)
+	for (long i = 0; i < w->opt['r']; i++)
 		for (char **line = w->lines; *line; line++)
 			run_op(w, *line);
 	return NULL;
@@ -523,38 +502,36 @@ static void *work(void *arg)
 
 static void on_alarm(int sig) { (void)sig; }
 
-static void run_all(const struct worker *model, long id, char **opt)
+static void run_all(const struct worker *model, int nth)
 {
-	long i, us = opt['s'] ? atol(opt['s']) : opt['S'] ? atol(opt['S']) : 0;
+	const long *opt = model->opt, us = opt['s'] | opt['S'];
 	struct timeval t = { us / 1000000, us % 1000000 };
 	struct itimerval every = { t, t }, off = { { 0, 0 }, { 0, 0 } };
-	struct sigaction sa = { .sa_handler = on_alarm,
-				.sa_flags = opt['S'] ? 0 : SA_RESTART };
+	struct sigaction sa = { .sa_flags = opt['s'] ? SA_RESTART : 0 };
 	static struct worker w[MAX_PAR];
+	long i;
 
+	sa.sa_handler = on_alarm;
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &every, NULL);
-	for (i = model->threads - 1; i >= 0; i--) {
+	for (i = opt['t'] - 1; i >= 0; i--) {
 		w[i] = *model;
-		w[i].id = id * model->threads + i;
+		w[i].id = nth * opt['t'] + i;
 		CHECK(!i || !pthread_create(&w[i].thread, NULL, work, w + i), "thread");
 	}
 	work(w);
-	for (i = 1; i < model->threads; i++)
+	for (i = 1; i < opt['t']; i++)
 		pthread_join(w[i].thread, NULL);
 	signal(SIGALRM, SIG_IGN);
 	setitimer(ITIMER_REAL, &off, NULL);
 }
 
-#define OPS "{\"operations\":%llu,\"bytes\":%llu"
-#define FAILED ",\"errors\":%llu,\"again\":%llu,\"eintr\":%llu},"
-
+#define DONE "{\"operations\":%llu,\"bytes\":%llu"
 static void print_totals(struct worker *w, char *path)
 {
 	struct arg a = { .w = w, .fd = { 0, 1 }, .file = { -1, -1 }, .path = { path } };
-	struct count n, *rw, sum[4] = { 0 };
+	u64 i, data = 0, *n, (*rw)[NCOUNTS], sum[4][NCOUNTS] = { 0 };
 	static char b[1 << 20];
-	u64 i, data = 0;
 	char *p = b;
 
 	if (path)
@@ -564,31 +541,28 @@ static void print_totals(struct worker *w, char *path)
 	p += sprintf(p, "{\"calls\":{");
 	for (i = 0; calls[i].kind & COUNTED; i++) {
 		n = w->t->call[i];
-		data += calls[i].kind & (RD | WR) ? n.ops : 0;
-		for (int k = 0; k < 4; k++) {
-			sum[k].ops += calls[i].kind >> k & 1 ? n.ops : 0;
-			sum[k].bytes += calls[i].kind >> k & 1 ? n.bytes : 0;
-			sum[k].errors += calls[i].kind >> k & 1 ? n.errors : 0;
-		}
-		if (n.ops | n.errors | n.again | n.eintr)
-			p += sprintf(p, "\"%s\":" OPS FAILED, calls[i].name, n.ops, n.bytes,
-				     n.errors, n.again, n.eintr);
+		data += calls[i].kind & (RD | WR) ? n[OPS] : 0;
+		for (int k = 0; k < 4 * NCOUNTS; k++)
+			if (calls[i].kind >> k / NCOUNTS & 1)
+				sum[k / NCOUNTS][k % NCOUNTS] += n[k % NCOUNTS];
+		if (n[OPS] | n[ERRORS] | n[AGAIN] | n[INTR])
+			p += sprintf(p, "\"%s\":" DONE ",\"errors\":%llu,\"again\":%llu,"
+				     "\"eintr\":%llu},", calls[i].name, n[OPS], n[SIZE],
+				     n[ERRORS], n[AGAIN], n[INTR]);
 	}
 	p += sprintf(p - 1, "},\"files\":{") - 1;
 	for (i = 0; i < w->t->nfiles; i++) {
 		rw = w->t->file[i].rw;
-		p += sprintf(p, "%s\"%s\":{\"read\":" OPS "},\"write\":" OPS "}}",
-			     i ? "," : "", w->t->file[i].name, rw[0].ops, rw[0].bytes,
-			     rw[1].ops, rw[1].bytes);
+		p += sprintf(p, "%s\"%s\":{\"read\":" DONE "},\"write\":" DONE "}}",
+			     i ? "," : "", w->t->file[i].name, rw[0][OPS], rw[0][SIZE],
+			     rw[1][OPS], rw[1][SIZE]);
 	}
-	p += sprintf(p, "},\"read\":" OPS "},\"write\":" OPS "},\"sync\":{\"operations\":%llu},"
-		     "\"meta\":{\"operations\":%llu,\"errors\":%llu},\"calls_data\":%llu}",
-		     sum[0].ops, sum[0].bytes, sum[1].ops, sum[1].bytes, sum[2].ops,
-		     sum[3].ops, sum[3].errors, data);
-	CHECK(p - b < OUT_SIZE, "the totals do not fit");
-	memset(p, ' ', b + OUT_SIZE - p);
-	b[OUT_SIZE - 1] = '\n';
-	CHECK(write(a.fd[1], b, OUT_SIZE) == OUT_SIZE, "writing the totals");
+	p += sprintf(p, "},\"read\":" DONE "},\"write\":" DONE "},\"sync\":{\"operations"
+		     "\":%llu},\"meta\":{\"operations\":%llu,\"errors\":%llu},\"calls_"
+		     "data\":%llu}", sum[0][OPS], sum[0][SIZE], sum[1][OPS], sum[1][SIZE],
+		     sum[2][OPS], sum[3][OPS], sum[3][ERRORS], data);
+	CHECK(sprintf(p, "%*s", (int)(b + OUT_SIZE - p), "\n") == b + OUT_SIZE - p &&
+	      write(a.fd[1], b, OUT_SIZE) == OUT_SIZE, "writing the totals");
 }
 
 static void *exec_self(void *argv)
@@ -599,9 +573,10 @@ static void *exec_self(void *argv)
 
 int main(int argc, char **argv)
 {
-	char *opt[128] = { NULL }, *name = getenv("MKIO_TOTALS"), number[16];
-	int i, c, forks, execs, fd = name ? atoi(name) : memfd_create("totals", 0);
-	struct worker w = { 0 };
+	char *name = getenv("MKIO_TOTALS"), *output = NULL, number[16];
+	int i, c, fd = name ? atoi(name) : memfd_create("totals", 0);
+	long opt[128] = { ['t'] = 1, ['r'] = 1 };
+	struct worker w = { .opt = opt };
 	pid_t pid[MAX_PAR];
 
 	sprintf(number, "%d", fd);
@@ -609,31 +584,31 @@ int main(int argc, char **argv)
 	must(ftruncate(fd, sizeof(*w.t)), "ftruncate");
 	w.t = mmap(NULL, sizeof(*w.t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(w.t != MAP_FAILED, "mmap");
-	while ((c = getopt(argc, argv, "+t:f:x:s:S:r:o:X")) != -1)
-		opt[c] = optarg ? optarg : "1";
+	while ((c = getopt(argc, argv, "+t:f:x:s:S:r:o:X")) != -1) {
+		CHECK(c != '?', "usage");
+		opt[c] = optarg ? atol(optarg) : 1;
+		output = c == 'o' ? optarg : output;
+	}
+	CHECK(opt['t'] > 0 && opt['t'] <= MAX_PAR && opt['f'] <= MAX_PAR, "-t or -f");
 	w.lines = argv + optind;
-	w.threads = opt['t'] ? atoi(opt['t']) : 1;
-	w.repeat = opt['r'] ? atol(opt['r']) : 1;
-	forks = opt['f'] ? atoi(opt['f']) : 0;
-	execs = opt['x'] ? atoi(opt['x']) : !!opt['X'];
-	CHECK(!opt['?'] && w.threads > 0 && w.threads <= MAX_PAR && forks <= MAX_PAR, "usage");
 	memset(pattern, 'm', BUF_SIZE);
-	for (i = 0; i < forks; i++) {
+	for (i = 0; i < opt['f']; i++) {
 		pid[i] = fork();
 		if (!pid[i]) {
-			run_all(&w, i + 1, opt);
+			run_all(&w, i + 1);
 			_exit(0);
 		}
 	}
-	run_all(&w, 0, opt);
+	run_all(&w, 0);
 	while (i-- > 0)
 		wait_for(pid[i]);
-	if (w.t->execs++ < (u64)execs) {
+	opt['x'] = opt['x'] ? opt['x'] : opt['X'];
+	if (opt['x'] && w.t->execs++ < (u64)opt['x']) {
 		if (!opt['X'])
 			exec_self(argv);
 		CHECK(!pthread_create(&w.thread, NULL, exec_self, argv), "thread");
 		pause();
 	}
-	print_totals(&w, opt['o']);
+	print_totals(&w, output);
 	return 0;
 }

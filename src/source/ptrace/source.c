@@ -53,6 +53,7 @@ static struct tracer *tracer_new(const struct source_args *args)
 
 static void tracer_free(struct tracer *t)
 {
+	place_free(t->place);
 	tasks_free(t);
 	fdtab_free(t->fdtab);
 	free(t);
@@ -191,6 +192,7 @@ static int ptrace_open(struct source **out, const struct source_args *args)
 	if (!t)
 		return err;
 	prepare();
+	t->place = place_new();
 	if (t->launch) {
 		err = open_launch(t);
 	} else {

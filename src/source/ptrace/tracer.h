@@ -7,6 +7,7 @@
  *   control.c   calls that are no I/O but change how tracing must go on
  *   task.c      tasks and processes: birth, exec, death, verification
  *   wait.c      which tracee is served next
+ *   place.c     on which CPU the tracer runs
  *   tracee.c    memory, registers and counters of a stopped task
  *   filter.c    the seccomp program
  *
@@ -110,6 +111,7 @@ struct tracer {
 	bool dirty;      /* a stop may have gone unnoticed since the last scan */
 	unsigned spin;   /* looks that are worth taking before sleeping */
 	bool may_spin;   /* there is another CPU */
+	struct place *place; /* NULL: wherever the scheduler says */
 };
 
 uint64_t tracer_now(const struct tracer *t); /* since the epoch */
@@ -159,6 +161,12 @@ void control_restore(struct task *k);
 int wait_next(struct tracer *t, struct task **out);
 void wait_resumed(struct tracer *t, struct task *k);
 void wait_forget(struct tracer *t, struct task *k);
+
+/* place.c: NULL where it is not allowed or of no use. */
+struct place *place_new(void);
+void place_look(struct place *p, pid_t tid, uint64_t now);
+void place_leave(struct place *p);
+void place_free(struct place *p);
 
 /* stops.c */
 int stops_dispatch(struct tracer *t, struct task *k);

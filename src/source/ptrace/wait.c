@@ -204,5 +204,6 @@ int wait_next(struct tracer *t, struct task **out)
 		t->tail = &t->queue;
 	(*out)->state = TASK_STOPPED;
 	t->stops++;
+	place_look(t->place, (*out)->tid, tracer_now(t));
 	return 1;
 }

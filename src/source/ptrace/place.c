@@ -1,0 +1,233 @@
+/*
+ * place.c - on which CPU the tracer runs
+ *
+ * Tracer and tracee take turns: one sleeps while the other runs. On two CPUs each turn
+ * has to wake an idle CPU, which on virtual machines costs many times the turn itself.
+ * On one CPU it is a plain switch. The tracee is not ours to move, and the scheduler
+ * wakes it on any CPU that is idle. But a CPU on which only SCHED_IDLE tasks run is as
+ * good as idle to it (sched_idle_cpu() in kernel/sched/fair.c): so a tracer that runs as
+ * SCHED_IDLE where its tracee last ran gets it back there, at every turn.
+ *
+ * Such a tracer starves as soon as anything else wants that CPU. A watchman, a thread
+ * that looks every few milliseconds, takes it back to normal then.
+ */
+#include "tracer.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	WATCH_US = 3000,
+	LOOK_EVERY = 64,        /* stops of one task in a row before the next look */
+	BUSY_NS = 150 * 1000,   /* mean time between stops that makes it worth while */
+	SLOW_NS = 30 * 1000,    /* between two stops: the tracee may have moved */
+	FEW = 10,               /* stops between two looks of the watchman */
+	PAUSE_MS = 250,         /* after a retreat; doubled each time */
+	PAUSE_MAX_MS = 8000,
+};
+
+struct place {
+	pid_t tracer;          /* the thread that traces */
+	cpu_set_t allowed;
+	int policy;            /* to go back to */
+	pthread_t watchman;
+	sem_t wake;            /* the watchman sleeps unless we are down */
+	atomic_bool down, ended;
+	_Atomic uint64_t not_before_ns, stops;
+	_Atomic unsigned pause_ms;
+	pid_t lead;            /* whose stops came in a row */
+	unsigned run, slow, cpu;
+	uint64_t since_ns, last_ns;
+};
+
+/* sched(7): to leave SCHED_IDLE takes CAP_SYS_NICE or room in RLIMIT_NICE. */
+static bool may_return(void)
+{
+	char line[256];
+	unsigned long long caps = 0;
+	struct rlimit nice;
+	FILE *f = fopen("/proc/self/status", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "CapEff: %llx", &caps) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return caps >> 23 & 1 || (!getrlimit(RLIMIT_NICE, &nice) && nice.rlim_cur >= 20);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Nanoseconds that the tracer has waited for a CPU: /proc/TID/schedstat, second field. */
+static uint64_t waited_ns(pid_t tid)
+{
+	char path[64];
+	unsigned long long ran = 0, waited = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
+	FILE *f = fopen(path, "re");
+	if (f && fscanf(f, "%llu %llu", &ran, &waited) != 2)
+		waited = 0;
+	if (f)
+		fclose(f);
+	return waited;
+}
+
+static void go_up(struct place *p)
+{
+	struct sched_param none = { 0 };
+
+	sched_setscheduler(p->tracer, p->policy, &none);
+	sched_setaffinity(p->tracer, sizeof(p->allowed), &p->allowed);
+	p->down = false;
+}
+
+static void retreat(struct place *p)
+{
+	unsigned pause = p->pause_ms;
+
+	go_up(p);
+	p->not_before_ns = now_ns() + pause * UINT64_C(1000000);
+	p->pause_ms = pause * 2 < PAUSE_MAX_MS ? pause * 2 : PAUSE_MAX_MS;
+}
+
+/* Starved: waiting for the CPU most of the time, and hardly a stop was served. */
+static void *watch(void *arg)
+{
+	struct place *p = arg;
+	struct timespec nap = { 0, WATCH_US * 1000 };
+	uint64_t at = 0, waited = 0, stops = 0;
+
+	while (!p->ended) {
+		if (!p->down)
+			sem_wait(&p->wake);
+		else
+			nanosleep(&nap, NULL);
+		uint64_t now = now_ns(), w = waited_ns(p->tracer), n = p->stops;
+		if (p->down && at && n - stops < FEW && (w - waited) * 2 > now - at)
+			retreat(p);
+		at = p->down ? now : 0;
+		waited = w;
+		stops = n;
+	}
+	return NULL;
+}
+
+struct place *place_new(void)
+{
+	struct place *p = calloc(1, sizeof(*p));
+	sigset_t all, old;
+
+	if (!p)
+		return NULL;
+	p->tracer = (pid_t)syscall(SYS_gettid);
+	p->policy = sched_getscheduler(0);
+	p->pause_ms = PAUSE_MS;
+	if (sched_getaffinity(0, sizeof(p->allowed), &p->allowed) || CPU_COUNT(&p->allowed) < 2 ||
+		(p->policy != SCHED_OTHER && p->policy != SCHED_BATCH) || !may_return() ||
+		sem_init(&p->wake, 0, 0) < 0) {
+		free(p);
+		return NULL;
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int err = pthread_create(&p->watchman, NULL, watch, p);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err) {
+		sem_destroy(&p->wake);
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static void go_down(struct place *p, int cpu)
+{
+	struct sched_param none = { 0 };
+	cpu_set_t one;
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &p->allowed))
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(p->tracer, sizeof(one), &one) < 0)
+		return;
+	p->cpu = cpu;
+	if (p->down)
+		return;
+	if (sched_setscheduler(p->tracer, SCHED_IDLE, &none) < 0) {
+		go_up(p);
+		return;
+	}
+	p->down = true;
+	sem_post(&p->wake);
+}
+
+void place_leave(struct place *p)
+{
+	if (p && p->down)
+		go_up(p);
+}
+
+/* Called at each stop: does one task stop often, and nobody else? */
+void place_look(struct place *p, pid_t tid, uint64_t now)
+{
+	if (!p)
+		return;
+	atomic_fetch_add_explicit(&p->stops, 1, memory_order_relaxed);
+	if (tid != p->lead) {
+		p->lead = tid;
+		p->run = 0;
+		p->since_ns = now;
+		if (p->down)
+			go_up(p);
+		return;
+	}
+	p->slow = now - p->last_ns > SLOW_NS ? p->slow + 1 : 0;
+	p->last_ns = now;
+	if (++p->run < LOOK_EVERY && !(p->down && p->slow == 2))
+		return;
+	if (p->run < LOOK_EVERY) {
+		go_down(p, tracee_cpu(tid));
+		return;
+	}
+	bool busy = now - p->since_ns < (uint64_t)LOOK_EVERY * BUSY_NS * 4;
+	p->run = 0;
+	p->since_ns = now;
+	if (!busy) {
+		place_leave(p);
+		return;
+	}
+	if (!p->down && now_ns() < p->not_before_ns)
+		return;
+	int cpu = tracee_cpu(tid);
+	if (!p->down || cpu != (int)p->cpu)
+		go_down(p, cpu);
+}
+
+void place_free(struct place *p)
+{
+	if (!p)
+		return;
+	p->ended = true;
+	sem_post(&p->wake);
+	pthread_join(p->watchman, NULL);
+	place_leave(p);
+	sem_destroy(&p->wake);
+	free(p);
+}
