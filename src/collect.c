@@ -87,7 +87,8 @@ static uint64_t elapsed(const struct collection *c)
 
 static void update(struct collection *c, bool snapshot)
 {
-	static const enum op_note gaps[] = { NOTE_IO_URING, NOTE_AIO, NOTE_HANDED, NOTE_COMPAT };
+	static const enum op_note gaps[] = { NOTE_IO_URING, NOTE_AIO, NOTE_HANDED,
+		NOTE_COMPAT };
 	const struct totals *t = stats_totals(c->stats);
 	const struct proc *p = command_of(c);
 	struct run *run = &c->run;
@@ -180,7 +181,8 @@ static int parse_pids(struct collection *c)
 /* The best way that is allowed, and in words why no better one. */
 static int open_source(struct collection *c)
 {
-	static const struct source_ops *const known[] = { &source_ptrace, &source_proc, &source_system };
+	static const struct source_ops *const known[] = { &source_ptrace, &source_proc,
+		&source_system };
 	const struct options *o = c->o;
 	struct source_args args = {
 		.names = c->names,
@@ -201,24 +203,30 @@ static int open_source(struct collection *c)
 			continue;
 		c->ops = known[i];
 		err = known[i]->open(&c->session.source, &args);
-		if (!err || !automatic || i > 0 || (err != -EPERM && err != -EACCES && err != -ENOSYS))
+		if (!err || !automatic || i > 0 ||
+			(err != -EPERM && err != -EACCES && err != -ENOSYS))
 			break;
 		snprintf(c->run.why, sizeof(c->run.why),
-			"ptrace is not allowed here (%s; 'iops doctor' tells more): counters only", strerror(-err));
+			"ptrace is not allowed here (%s; 'iops doctor' tells more): "
+			"counters only",
+			strerror(-err));
 		if (!c->job->launch)
 			break; /* attach says why by itself */
 	}
 	if (err < 0 && c->job->launch)
-		diag_err(err, "cannot trace by %s; 'iops doctor' tells what works here", c->ops->name);
+		diag_err(err, "cannot trace by %s; 'iops doctor' tells what works here",
+			c->ops->name);
 	c->run.backend = c->ops->name;
 	c->run.counters_only = c->ops == &source_proc;
 	c->run.machine_wide = c->ops == &source_system;
 	c->run.verifies = c->ops == &source_ptrace && syscall_set_countable(&o->want);
 	if (c->ops == &source_proc && !*c->run.why)
-		snprintf(c->run.why, sizeof(c->run.why), "counters only: operations and bytes as /proc/PID/io has them");
+		snprintf(c->run.why, sizeof(c->run.why),
+			"counters only: operations and bytes as /proc/PID/io has them");
 	if (c->ops == &source_system)
 		snprintf(c->run.why, sizeof(c->run.why),
-			"the whole machine: what /proc/diskstats counted meanwhile, whoever did it");
+			"the whole machine: what /proc/diskstats counted meanwhile, "
+			"whoever did it");
 	return err;
 }
 
@@ -246,8 +254,11 @@ void collect(struct front_job *job)
 	const struct options *o = c.o;
 	int err;
 
-	c.session = (struct session){ .interval_ns = o->interval_ns, .duration_ns = o->duration_ns,
-		.stop_on_signal = !job->launch, .snapshot = snapshot, .arg = &c };
+	c.session = (struct session){ .interval_ns = o->interval_ns,
+		.duration_ns = o->duration_ns,
+		.stop_on_signal = !job->launch,
+		.snapshot = snapshot,
+		.arg = &c };
 	describe(&c.run);
 	session_begin(&c.session);
 	c.names = names_new();

@@ -25,8 +25,8 @@
 enum { EXIT_FAILED = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 enum { FORWARD_WAIT_MS = 20 };
 
-static const int caught[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP,
-	SIGTTIN, SIGTTOU, SIGCONT };
+static const int caught[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2,
+	SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT };
 enum { NCAUGHT = sizeof(caught) / sizeof(*caught) };
 
 struct front {
@@ -35,7 +35,7 @@ struct front {
 	int signals, done; /* to read: signalfd(2), the tracer's word */
 	sigset_t mask;     /* as it was */
 	bool ended, told, stopped;
-	int result;        /* what the tracer told */
+	int result; /* what the tracer told */
 };
 
 static uint64_t now_ns(void)
@@ -62,7 +62,8 @@ static void become_command(struct launch *l, const struct options *o)
 	char how = 0;
 
 	close(l->go[1]);
-	/* Where a tracer must be a parent (Yama), the front end's other child may be it too. */
+	/* Where a tracer must be a parent (Yama), the front end's other child may be it
+	 * too. */
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	if (read(l->go[0], &how, 1) != 1)
 		_exit(EXIT_FAILED);
@@ -81,8 +82,8 @@ static void become_command(struct launch *l, const struct options *o)
 
 static void become_tracer(struct front *f, struct front_job *job, front_work *work)
 {
-	static const int ignored[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGHUP, SIGPIPE,
-		SIGTERM };
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGHUP,
+		SIGPIPE, SIGTERM };
 
 	setsid();
 	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
@@ -116,21 +117,28 @@ void front_done(struct front_job *j, int err)
 	let_go(STDERR_FILENO);
 }
 
-/* Whether the command got this signal too, from the same sender: as a process group does. */
-static bool had_it_too(const struct launch *l, const struct signalfd_siginfo *si, uint64_t at)
+/* Whether the command got this signal too, from the same sender: as a process group does.
+ */
+static bool had_it_too(
+	const struct launch *l, const struct signalfd_siginfo *si, uint64_t at)
 {
 	char path[64], line[256];
 	uint64_t bits;
 	bool pending = false;
 
-	if (l->delivered[si->ssi_signo].at_ns + FORWARD_WAIT_MS * UINT64_C(1000000) > at &&
+	if (l->delivered[si->ssi_signo].at_ns + FORWARD_WAIT_MS * UINT64_C(1000000) >
+			at &&
 		l->delivered[si->ssi_signo].from == (pid_t)si->ssi_pid)
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/status", l->command);
 	FILE *f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
-		char *at_hex = !strncmp(line, "SigPnd:", 7) || !strncmp(line, "ShdPnd:", 7) ? line + 7 : NULL;
-		if (at_hex && (bits = strtoull(at_hex, NULL, 16)) >> (si->ssi_signo - 1) & 1)
+		char *at_hex =
+			!strncmp(line, "SigPnd:", 7) || !strncmp(line, "ShdPnd:", 7)
+				? line + 7
+				: NULL;
+		if (at_hex &&
+			(bits = strtoull(at_hex, NULL, 16)) >> (si->ssi_signo - 1) & 1)
 			pending = true;
 	}
 	if (f)
@@ -194,7 +202,8 @@ static void look_at_children(struct front *f)
 		return;
 	for (;;) {
 		info.si_pid = 0;
-		if (waitid(P_PID, f->launch->command, &info, WSTOPPED | WCONTINUED | WNOHANG) < 0 ||
+		if (waitid(P_PID, f->launch->command, &info,
+			    WSTOPPED | WCONTINUED | WNOHANG) < 0 ||
 			!info.si_pid)
 			break;
 		if (info.si_code == CLD_STOPPED)
@@ -204,10 +213,13 @@ static void look_at_children(struct front *f)
 	}
 	/* Its counters can be read until it is reaped: at the very end. */
 	info.si_pid = 0;
-	if (!waitid(P_PID, f->launch->command, &info, WEXITED | WNOWAIT | WNOHANG) && info.si_pid) {
-		f->launch->status = info.si_code == CLD_EXITED
-					    ? info.si_status << 8
-					    : info.si_status | (info.si_code == CLD_DUMPED ? 0x80 : 0);
+	if (!waitid(P_PID, f->launch->command, &info, WEXITED | WNOWAIT | WNOHANG) &&
+		info.si_pid) {
+		f->launch->status =
+			info.si_code == CLD_EXITED
+				? info.si_status << 8
+				: info.si_status |
+					  (info.si_code == CLD_DUMPED ? 0x80 : 0);
 		f->ended = true;
 		f->launch->ended = 1;
 	}
@@ -243,7 +255,8 @@ static void on_signal(struct front *f, const struct signalfd_siginfo *si)
 
 static void serve(struct front *f)
 {
-	struct pollfd on[2] = { { .fd = f->signals, .events = POLLIN }, { .fd = f->done, .events = POLLIN } };
+	struct pollfd on[2] = { { .fd = f->signals, .events = POLLIN },
+		{ .fd = f->done, .events = POLLIN } };
 	struct signalfd_siginfo si;
 	char byte;
 
@@ -281,7 +294,8 @@ static int end_like(int status)
 	return 128 + sig;
 }
 
-static int start(struct front *f, const struct options *o, struct out *out, front_work *work)
+static int start(
+	struct front *f, const struct options *o, struct out *out, front_work *work)
 {
 	struct front_job job = { .options = o, .launch = f->launch, .out = out };
 	sigset_t set;
@@ -327,7 +341,8 @@ int front_attach(const struct options *o, struct out *out, front_work *work)
 
 static int launch_new(struct launch **out)
 {
-	struct launch *l = mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct launch *l = mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (l == MAP_FAILED)
 		return -errno;
@@ -375,7 +390,8 @@ int front_run(const struct options *o, struct out *out, front_work *work)
 	err = command < 0 ? -errno : start(&f, o, out, work);
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");
-		close(f.launch->go[1]); /* the command sees the end of its pipe, and goes */
+		close(f.launch->go[1]); /* the command sees the end of its pipe, and goes
+					 */
 		return EXIT_FAILED;
 	}
 	close(f.launch->go[0]);

@@ -4,14 +4,13 @@
  *   main.c          the verbs, and the exit status
  *   cmd/            a file a verb: run, attach, doctor, help
  *   opts.c          the table of options
- *   front.c         the shell's job: starts command and tracer, passes signals and status on
- *   collect.c       the tracer process: wires a source to sinks, then reports
- *   session.c       the only loop
- *   out.c           where a report goes
- *   source/         where operations come from: ptrace, proc (counters), system, null
- *   sink/           where they go: stats, filter, interval
- *   report/         what is shown of the sums: column -> table, json, csv, histogram
- *   base/           what all of them stand on: names, map, hist, units, diag, syscalls, fdtab
+ *   front.c         the shell's job: starts command and tracer, passes signals and status
+ * on collect.c       the tracer process: wires a source to sinks, then reports session.c
+ * the only loop out.c           where a report goes source/         where operations come
+ * from: ptrace, proc (counters), system, null sink/           where they go: stats,
+ * filter, interval report/         what is shown of the sums: column -> table, json, csv,
+ * histogram base/           what all of them stand on: names, map, hist, units, diag,
+ * syscalls, fdtab
  *
  * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
  * them. Arrows go one way, downwards: tests/arrows.sh proves it.
@@ -28,8 +27,8 @@
 
 enum { EXIT_USAGE = 2 };
 
-const struct command *const commands[] = { &command_run, &command_attach, &command_doctor,
-	&command_help, NULL };
+static const struct command *const commands[] = { &command_run, &command_attach,
+	&command_doctor, &command_help, NULL };
 
 /*
  * Standard streams that are closed would be taken by the next file that is opened.
@@ -49,6 +48,8 @@ static int run_verb(const struct command *c, int argc, char **argv)
 {
 	struct options o;
 	int err = opts_parse(&o, c, argc, argv);
+
+	o.verbs = commands;
 	int status = err < 0 ? EXIT_USAGE : err > 0 ? 0 : c->main(&o);
 
 	opts_fini(&o);

@@ -24,23 +24,30 @@ static const struct option_row rows[] = {
 	{ 'o', true, "output", "FILE", "write the report to FILE; - is standard output" },
 	{ 'f', true, "format", "NAME", "table (default), json or csv" },
 	{ 'J', false, "json", NULL, "short for --format json" },
-	{ 'H', true, "histogram", NULL, "add histograms of size and latency to the table" },
-	{ 'B', false, "by", "KEY[,KEY]", "break down by file (default), dir, type, process, thread,\n"
+	{ 'H', true, "histogram", NULL,
+		"add histograms of size and latency to the table" },
+	{ 'B', false, "by", "KEY[,KEY]",
+		"break down by file (default), dir, type, process, thread,\n"
 		"command, call, kind, device, mount or error" },
 	{ 'S', false, "sort", "COLUMN", "order of the rows (default: bytes)" },
 	{ 'T', false, "top", "N", "number of rows (default 10, 0: all)" },
-	{ 'C', false, "columns", "A,B", "columns of the rows; 'iops help columns' lists them" },
-	{ 'e', true, "trace", "SET", "calls that count: data, sync, classic, net, meta, all or\n"
+	{ 'C', false, "columns", "A,B",
+		"columns of the rows; 'iops help columns' lists them" },
+	{ 'e', true, "trace", "SET",
+		"calls that count: data, sync, classic, net, meta, all or\n"
 		"names, !x excludes (default data,sync)" },
 	{ 'P', true, "path", "GLOB", "keep only files whose path matches" },
 	{ 'Y', false, "type", "LIST", "keep only files of these types" },
 	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
 	{ 'b', true, "backend", "NAME", "auto (default), ptrace, proc or system" },
 	{ 'd', true, "duration", "SEC", "stop after so many seconds" },
-	{ 'i', true, "interval", "SEC", "a row every so many seconds, and the report at the end" },
+	{ 'i', true, "interval", "SEC",
+		"a row every so many seconds, and the report at the end" },
 	{ 'N', false, "no-follow", NULL, "only the command itself, not its children" },
-	{ 'W', false, "wait", NULL, "until the whole tree has ended, not only the command" },
-	{ 'F', false, "no-filter", NULL, "stop at every call instead of using a seccomp filter" },
+	{ 'W', false, "wait", NULL,
+		"until the whole tree has ended, not only the command" },
+	{ 'F', false, "no-filter", NULL,
+		"stop at every call instead of using a seccomp filter" },
 	{ 'U', false, "si", NULL, "powers of 1000 instead of 1024" },
 	{ 'R', false, "raw", NULL, "plain numbers" },
 	{ 'L', false, "color", "WHEN", "auto (default), always or never" },
@@ -50,7 +57,8 @@ static const struct option_row rows[] = {
 };
 enum { NROWS = sizeof(rows) / sizeof(*rows) };
 
-static const struct report *const formats[] = { &report_table, &report_json, &report_csv };
+static const struct report *const formats[] = { &report_table, &report_json,
+	&report_csv };
 static const char *const backends[] = { "auto", "ptrace", "proc", "system" };
 
 static int wrong(const char *option, const char *value, const char *expected)
@@ -68,12 +76,14 @@ static const struct report *format_of(const char *name)
 }
 
 /* fn for each word between commas. */
-static int each_word(const char *list, int (*fn)(struct options *, const char *), struct options *o)
+static int each_word(
+	const char *list, int (*fn)(struct options *, const char *), struct options *o)
 {
 	char *copy = strdup(list), *save = NULL;
 	int err = copy ? 0 : -ENOMEM;
 
-	for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && !err; w = strtok_r(NULL, ",", &save))
+	for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && !err;
+		w = strtok_r(NULL, ",", &save))
 		err = fn(o, w);
 	free(copy);
 	return err;
@@ -84,8 +94,9 @@ static int add_by(struct options *o, const char *word)
 	int d = dim_of(word);
 
 	if (d < 0)
-		return wrong("by", word, "no such key; file, dir, type, process, thread, command, call, "
-					 "kind, device, mount and error are");
+		return wrong("by", word,
+			"no such key; file, dir, type, process, thread, command, call, "
+			"kind, device, mount and error are");
 	if (o->view.nby < MAX_BY && !(o->dims >> d & 1))
 		o->view.by[o->view.nby++] = d;
 	o->dims |= 1u << d;
@@ -97,7 +108,8 @@ static int add_column(struct options *o, const char *word)
 	struct column *c = &o->column[o->view.ncolumns];
 
 	if (o->view.ncolumns == MAX_COLUMNS || !column_find(word, c))
-		return wrong("columns", word, "no such column; 'iops help columns' lists them");
+		return wrong("columns", word,
+			"no such column; 'iops help columns' lists them");
 	o->view.column[o->view.ncolumns++] = c;
 	return 0;
 }
@@ -107,8 +119,9 @@ static int add_type(struct options *o, const char *word)
 	int type = file_type_of(word);
 
 	if (type < 0)
-		return wrong("type", word, "no such type; regular, dir, pipe, socket, tty, char, block, "
-					   "anon and unknown are");
+		return wrong("type", word,
+			"no such type; regular, dir, pipe, socket, tty, char, block, "
+			"anon and unknown are");
 	o->types |= 1u << type;
 	return 0;
 }
@@ -181,7 +194,8 @@ static int set_format(struct options *o, const char *text)
 static int set_sort(struct options *o, const char *text)
 {
 	if (!column_find(text, &o->sort))
-		return wrong("sort", text, "no such column; 'iops help columns' lists them");
+		return wrong(
+			"sort", text, "no such column; 'iops help columns' lists them");
 	o->view.sort = &o->sort;
 	return 0;
 }
@@ -198,29 +212,62 @@ static int set_trace(struct options *o, const char *text)
 static int set_option(struct options *o, int id, const char *arg)
 {
 	switch (id) {
-	case 'o': o->output = arg; return 0;
-	case 'f': return set_format(o, arg);
-	case 'J': return set_format(o, "json");
-	case 'H': o->view.histogram = true; return 0;
-	case 'B': return each_word(arg, add_by, o);
-	case 'S': return set_sort(o, arg);
-	case 'T': return set_top(o, arg);
-	case 'C': return each_word(arg, add_column, o);
-	case 'e': return set_trace(o, arg);
-	case 'P': o->path = arg; return 0;
-	case 'Y': return each_word(arg, add_type, o);
-	case 'I': return each_word(arg, add_pid, o);
-	case 'b': return set_backend(o, arg);
-	case 'd': return seconds("duration", arg, &o->duration_ns);
-	case 'i': return seconds("interval", arg, &o->interval_ns);
-	case 'N': o->follow = false; return 0;
-	case 'W': o->wait = true; return 0;
-	case 'F': o->filter = false; return 0;
-	case 'U': o->view.units = UNITS_SI; return 0;
-	case 'R': o->view.units = UNITS_RAW; return 0;
-	case 'L': return set_colour(o, arg);
-	case 'q': o->view.quiet = true; return 0;
-	case 'v': o->view.verbose = true; return 0;
+	case 'o':
+		o->output = arg;
+		return 0;
+	case 'f':
+		return set_format(o, arg);
+	case 'J':
+		return set_format(o, "json");
+	case 'H':
+		o->view.histogram = true;
+		return 0;
+	case 'B':
+		return each_word(arg, add_by, o);
+	case 'S':
+		return set_sort(o, arg);
+	case 'T':
+		return set_top(o, arg);
+	case 'C':
+		return each_word(arg, add_column, o);
+	case 'e':
+		return set_trace(o, arg);
+	case 'P':
+		o->path = arg;
+		return 0;
+	case 'Y':
+		return each_word(arg, add_type, o);
+	case 'I':
+		return each_word(arg, add_pid, o);
+	case 'b':
+		return set_backend(o, arg);
+	case 'd':
+		return seconds("duration", arg, &o->duration_ns);
+	case 'i':
+		return seconds("interval", arg, &o->interval_ns);
+	case 'N':
+		o->follow = false;
+		return 0;
+	case 'W':
+		o->wait = true;
+		return 0;
+	case 'F':
+		o->filter = false;
+		return 0;
+	case 'U':
+		o->view.units = UNITS_SI;
+		return 0;
+	case 'R':
+		o->view.units = UNITS_RAW;
+		return 0;
+	case 'L':
+		return set_colour(o, arg);
+	case 'q':
+		o->view.quiet = true;
+		return 0;
+	case 'v':
+		o->view.verbose = true;
+		return 0;
 	}
 	return -EINVAL;
 }
@@ -229,7 +276,9 @@ static void defaults(struct options *o)
 {
 	const char *bad, *backend = getenv("IOPS_BACKEND");
 
-	*o = (struct options){ .follow = true, .filter = true, .backend = "auto", .view.top = 10 };
+	*o = (struct options){
+		.follow = true, .filter = true, .backend = "auto", .view.top = 10
+	};
 	syscall_set_parse(&o->want, "data,sync", &bad);
 	if (backend && *backend && set_backend(o, backend) < 0)
 		o->backend = "auto";
@@ -267,8 +316,8 @@ static void tables(const struct command *c, char *letters, struct option *longs)
 			if (rows[i].arg)
 				*letters++ = ':';
 		}
-		longs[n++] = (struct option){ rows[i].name, rows[i].arg ? required_argument : no_argument,
-			NULL, rows[i].id };
+		longs[n++] = (struct option){ rows[i].name,
+			rows[i].arg ? required_argument : no_argument, NULL, rows[i].id };
 	}
 	*letters = 0;
 	longs[n] = (struct option){ 0 };
@@ -293,13 +342,16 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 		}
 		csv_top |= id == 'T';
 		if (id == ':') {
-			diag("option %s needs a value; 'iops help %s' tells more", word, c->name);
+			diag("option %s needs a value; 'iops help %s' tells more", word,
+				c->name);
 			err = -EINVAL;
 		} else if (id == '?') {
 			if (optopt && !strchr(word, '='))
-				diag("unknown option -%c; 'iops help %s' tells more", optopt, c->name);
+				diag("unknown option -%c; 'iops help %s' tells more",
+					optopt, c->name);
 			else
-				diag("unknown option %s; 'iops help %s' tells more", word, c->name);
+				diag("unknown option %s; 'iops help %s' tells more", word,
+					c->name);
 			err = -EINVAL;
 		} else {
 			err = set_option(o, id, optarg);
@@ -323,7 +375,8 @@ void opts_fini(struct options *o)
 /* no-color.org, CLICOLOR_FORCE, and TERM=dumb for what is not a real terminal. */
 static bool wants_colour(const struct options *o, bool terminal)
 {
-	const char *none = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"), *term = getenv("TERM");
+	const char *none = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"),
+		   *term = getenv("TERM");
 
 	if (o->colour != COLOUR_AUTO)
 		return o->colour == COLOUR_ALWAYS;
@@ -367,17 +420,19 @@ static void help_option(const struct option_row *r)
 
 void opts_help(const struct command *c)
 {
-	if (c) {
-		printf("usage: iops %s %s\n\n%s\n", c->name, c->args, c->help);
-		fputs(*c->takes ? "\noptions:\n" : "", stdout);
-		for (unsigned i = 0; i < NROWS && *c->takes; i++)
-			if (rows[i].id == 'h' || strchr(c->takes, rows[i].id))
-				help_option(&rows[i]);
-		return;
-	}
-	puts("usage: iops VERB [options] ...\n\nShows what programs really read and write.\n");
-	for (const struct command *const *v = commands; *v; v++)
-		printf("  iops %-7s %-32s %.*s\n", (*v)->name, (*v)->args,
-			(int)strcspn((*v)->help, "\n"), (*v)->help);
+	printf("usage: iops %s %s\n\n%s\n", c->name, c->args, c->help);
+	fputs(*c->takes ? "\noptions:\n" : "", stdout);
+	for (unsigned i = 0; i < NROWS && *c->takes; i++)
+		if (rows[i].id == 'h' || strchr(c->takes, rows[i].id))
+			help_option(&rows[i]);
+}
+
+void opts_help_all(const struct command *const *verbs)
+{
+	puts("usage: iops VERB [options] ...\n\nShows what programs really read and "
+	     "write.\n");
+	for (; *verbs; verbs++)
+		printf("  iops %-7s %-32s %.*s\n", (*verbs)->name, (*verbs)->args,
+			(int)strcspn((*verbs)->help, "\n"), (*verbs)->help);
 	puts("\n'iops help VERB' tells the options of a verb, iops(1) all about it.");
 }

@@ -36,7 +36,8 @@ int out_open(struct out *o, const char *path)
 	}
 	if (o->fd < 0)
 		return diag_err(errno, "%s", o->name);
-	o->replace = path && strcmp(path, "-") && !fstat(o->fd, &st) && S_ISREG(st.st_mode);
+	o->replace =
+		path && strcmp(path, "-") && !fstat(o->fd, &st) && S_ISREG(st.st_mode);
 	return 0;
 }
 
@@ -54,7 +55,8 @@ int out_write(struct out *o, const char *text, size_t len)
 	return 0;
 }
 
-int out_report(struct out *o, const struct report *r, const struct report_in *in, bool one_line)
+int out_report(
+	struct out *o, const struct report *r, const struct report_in *in, bool one_line)
 {
 	char *text = NULL;
 	size_t len = 0;

@@ -34,7 +34,7 @@ static void on_signal(int sig)
 		asked_stop = 1;
 }
 
-static void catch(int sig)
+static void catch (int sig)
 {
 	struct sigaction sa = { .sa_handler = on_signal }; /* no SA_RESTART: waits end */
 	sigset_t set;
@@ -63,12 +63,12 @@ void session_begin(struct session *s)
 	struct itimerval every = { { 0, TICK_US }, { 0, TICK_US } };
 
 	asked_stop = asked_snapshot = 0;
-	catch(SIGALRM);
-	catch(SIGUSR1);
+	catch (SIGALRM);
+	catch (SIGUSR1);
 	if (s->stop_on_signal) {
-		catch(SIGTERM);
-		catch(SIGINT);
-		catch(SIGHUP);
+		catch (SIGTERM);
+		catch (SIGINT);
+		catch (SIGHUP);
 	}
 	s->epoch_ns = monotonic();
 	setitimer(ITIMER_REAL, &every, NULL);
@@ -121,7 +121,8 @@ int session_run(struct session *s)
 				break;
 			due += s->interval_ns;
 		}
-		if ((asked_stop || (s->duration_ns && now >= s->duration_ns)) && !stopped) {
+		if ((asked_stop || (s->duration_ns && now >= s->duration_ns)) &&
+			!stopped) {
 			stopped = true;
 			if (!s->source->ops->stop)
 				break;

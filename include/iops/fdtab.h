@@ -20,8 +20,8 @@ enum { FD_SLOTS = 4 };
 /* What is remembered of a task between its calls. All zero but tid is a new one. */
 struct fd_task {
 	pid_t tid;
-	uint16_t uses;  /* of /proc/TID/fd before it is worth keeping open */
-	int dir;        /* /proc/TID/fd, plus 1; 0: not open */
+	uint16_t uses; /* of /proc/TID/fd before it is worth keeping open */
+	int dir;       /* /proc/TID/fd, plus 1; 0: not open */
 	struct fd_slot *slot[FD_SLOTS];
 	struct fd_task *next, *prev; /* those that keep files of /proc open */
 };

@@ -14,7 +14,7 @@ enum { HIST_BITS = 4, HIST_SUB = 1 << HIST_BITS, HIST_N = HIST_SUB * (65 - HIST_
 /* All zero is an empty histogram. min and max mean nothing while n is 0. */
 struct hist {
 	uint64_t n, sum, min, max;
-	uint64_t *count;  /* of buckets first ... first + len - 1 */
+	uint64_t *count; /* of buckets first ... first + len - 1 */
 	uint16_t first, len;
 };
 

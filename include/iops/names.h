@@ -25,12 +25,13 @@ enum file_type {
 #define X(name, text) FILE_##name,
 	FILE_TYPES(X)
 #undef X
-	NFILE_TYPES,
+		NFILE_TYPES,
 };
 
 /* One file under one path: the same inode renamed is another struct file. */
 struct file {
-	uint32_t path, mount; /* names; 0 unknown. mount: where its file system is mounted */
+	uint32_t path,
+		mount; /* names; 0 unknown. mount: where its file system is mounted */
 	uint32_t major, minor;
 	uint64_t inode; /* 0 unknown */
 	uint32_t dir;   /* name of the directory part, filled in by names_add_file() */

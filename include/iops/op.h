@@ -18,28 +18,28 @@ enum op_class {
 };
 
 /* X(name, text, class) */
-#define OP_KINDS(X)                                                                       \
-	X(READ, "read", CLASS_READ)                                                       \
-	X(WRITE, "write", CLASS_WRITE)                                                    \
-	X(SYNC, "sync", CLASS_SYNC)                                                       \
-	X(OPEN, "open", CLASS_META)                                                       \
-	X(CLOSE, "close", CLASS_META)                                                     \
-	X(META, "meta", CLASS_META)                                                       \
-	X(PEEK, "peek", CLASS_PEEK)                                                       \
-	X(FORK, "fork", CLASS_NOTICE)     /* a task is born: ret = parent's pid */        \
-	X(EXEC, "exec", CLASS_NOTICE)     /* comm and file are the new program's */       \
-	X(EXIT, "exit", CLASS_NOTICE)     /* ret = wait status; tid == pid: the process */ \
-	X(VERIFY, "verify", CLASS_NOTICE) /* a thread's end: ret = calls, offset = */     \
+#define OP_KINDS(X)                                                                      \
+	X(READ, "read", CLASS_READ)                                                      \
+	X(WRITE, "write", CLASS_WRITE)                                                   \
+	X(SYNC, "sync", CLASS_SYNC)                                                      \
+	X(OPEN, "open", CLASS_META)                                                      \
+	X(CLOSE, "close", CLASS_META)                                                    \
+	X(META, "meta", CLASS_META)                                                      \
+	X(PEEK, "peek", CLASS_PEEK)                                                      \
+	X(FORK, "fork", CLASS_NOTICE) /* a task is born: ret = parent's pid */           \
+	X(EXEC, "exec", CLASS_NOTICE) /* comm and file are the new program's */          \
+	X(EXIT, "exit", CLASS_NOTICE) /* ret = wait status; tid == pid: the process */   \
+	X(VERIFY, "verify", CLASS_NOTICE) /* a thread's end: ret = calls, offset = */    \
 					  /* bytes that the kernel counted beyond us; */ \
-					  /* want = calls we counted; fd = -1: unknown */ \
-	X(NOTE, "note", CLASS_NOTICE)     /* ret = enum op_note */                        \
-	X(LOST, "lost", CLASS_NOTICE)     /* ret operations were not seen */
+	/* want = calls we counted; fd = -1: unknown */                                  \
+	X(NOTE, "note", CLASS_NOTICE) /* ret = enum op_note */                           \
+	X(LOST, "lost", CLASS_NOTICE) /* ret operations were not seen */
 
 enum op_kind {
 #define X(name, text, class) OP_##name,
 	OP_KINDS(X)
 #undef X
-	OP_NKINDS,
+		OP_NKINDS,
 };
 
 /* Remarks about a task that the report has to make. X(name, text) */
@@ -57,7 +57,7 @@ enum op_note {
 #define X(name, text) NOTE_##name,
 	OP_NOTES(X)
 #undef X
-	NNOTES,
+		NNOTES,
 };
 
 #define OP_NO_OFFSET INT64_MIN

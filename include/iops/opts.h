@@ -11,21 +11,22 @@
 #include <stdint.h>
 
 struct options {
-	const char *output;     /* NULL: the verb's own place */
+	const struct command *const *verbs; /* all of them, ending with NULL */
+	const char *output;                 /* NULL: the verb's own place */
 	const struct report *format;
 	const char *backend;
 	struct syscall_set want;
-	const char *path;       /* glob, or NULL */
-	unsigned types;         /* bits of enum file_type; 0: all */
-	pid_t *only;            /* pids to keep; NULL: all */
+	const char *path; /* glob, or NULL */
+	unsigned types;   /* bits of enum file_type; 0: all */
+	pid_t *only;      /* pids to keep; NULL: all */
 	unsigned nonly;
-	unsigned dims;          /* bits of the breakdowns asked for */
+	unsigned dims;                     /* bits of the breakdowns asked for */
 	uint64_t duration_ns, interval_ns; /* 0: none */
 	bool follow, wait, filter, json;
 	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
 	struct view view;
 	struct column column[MAX_COLUMNS], sort; /* what view points to */
-	char *const *argv;      /* the words after the options */
+	char *const *argv;                       /* the words after the options */
 	int argc;
 };
 
@@ -34,9 +35,6 @@ struct command {
 	const char *takes; /* letters of the options it takes: see options[] in opts.c */
 	int (*main)(const struct options *o);
 };
-
-/* The verbs, ending with NULL. */
-extern const struct command *const commands[];
 
 /*
  * Read argv[1...] of a verb. 0; 1 if help was asked for and printed; -EINVAL, said why.
@@ -47,7 +45,8 @@ void opts_fini(struct options *o);
 /* Width, colour and character set of what the report is written to. */
 void opts_terminal(struct options *o, int fd);
 
-/* Help of a verb, or of all if c is NULL. */
+/* Help of a verb, and of all of them. */
 void opts_help(const struct command *c);
+void opts_help_all(const struct command *const *verbs);
 
 #endif

@@ -21,7 +21,8 @@ int out_open(struct out *o, const char *path);
 int out_write(struct out *o, const char *text, size_t len);
 
 /* Render a report and write it. one_line: without line breaks but the last. */
-int out_report(struct out *o, const struct report *r, const struct report_in *in, bool one_line);
+int out_report(
+	struct out *o, const struct report *r, const struct report_in *in, bool one_line);
 
 int out_close(struct out *o);
 

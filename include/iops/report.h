@@ -11,22 +11,22 @@
 
 /* What is known of a run besides its operations. */
 struct run {
-	char id[37];            /* UUID */
+	char id[37]; /* UUID */
 	char host[65], kernel[65];
-	const char *backend;    /* name of the source */
-	char why[200];          /* why this one and not a better one; "" if it is the best */
-	char *const *command;   /* NULL-terminated, or NULL */
-	const pid_t *pids;      /* the command, or what was attached to */
+	const char *backend; /* name of the source */
+	char why[200];       /* why this one and not a better one; "" if it is the best */
+	char *const *command; /* NULL-terminated, or NULL */
+	const pid_t *pids;    /* the command, or what was attached to */
 	unsigned npids;
-	uint64_t started_ns;    /* real time, since 1970 */
+	uint64_t started_ns; /* real time, since 1970 */
 	uint64_t elapsed_ns;
-	bool complete;          /* nothing is missing but what the report names */
-	bool counters_only;     /* operations and bytes without files, sizes and times */
-	bool machine_wide;      /* of everything that runs, not of the command alone */
-	bool verifies;          /* the run's counts are compared with the kernel's */
-	bool ended;             /* status is valid */
-	int status;             /* wait status of the command */
-	bool snapshot;          /* the run goes on */
+	bool complete;      /* nothing is missing but what the report names */
+	bool counters_only; /* operations and bytes without files, sizes and times */
+	bool machine_wide;  /* of everything that runs, not of the command alone */
+	bool verifies;      /* the run's counts are compared with the kernel's */
+	bool ended;         /* status is valid */
+	int status;         /* wait status of the command */
+	bool snapshot;      /* the run goes on */
 };
 
 enum { MAX_BY = NDIMS, MAX_COLUMNS = 64 };
@@ -35,11 +35,11 @@ struct column;
 
 /* How to show it. */
 struct view {
-	unsigned by[MAX_BY], nby;                   /* breakdowns of the table */
-	const struct column *column[MAX_COLUMNS];   /* of the table and CSV */
-	unsigned ncolumns;                          /* 0: what suits the breakdown */
-	const struct column *sort;                  /* NULL: by bytes */
-	unsigned top;                               /* rows; 0: all */
+	unsigned by[MAX_BY], nby;                 /* breakdowns of the table */
+	const struct column *column[MAX_COLUMNS]; /* of the table and CSV */
+	unsigned ncolumns;                        /* 0: what suits the breakdown */
+	const struct column *sort;                /* NULL: by bytes */
+	unsigned top;                             /* rows; 0: all */
 	bool histogram, utf8, colour, quiet, verbose;
 	enum units units;
 	unsigned width; /* columns of the terminal; 0: no limit */
@@ -52,8 +52,16 @@ struct report_in {
 	const struct view *view;
 };
 
-enum value_type { VALUE_NONE, VALUE_STR, VALUE_COUNT, VALUE_BYTES, VALUE_NS, VALUE_RATE,
-	VALUE_BYTE_RATE, VALUE_FLAG };
+enum value_type {
+	VALUE_NONE,
+	VALUE_STR,
+	VALUE_COUNT,
+	VALUE_BYTES,
+	VALUE_NS,
+	VALUE_RATE,
+	VALUE_BYTE_RATE,
+	VALUE_FLAG
+};
 
 struct value {
 	enum value_type type;
@@ -77,11 +85,11 @@ struct line {
  * named like "read_bytes".
  */
 struct column {
-	const char *name; /* JSON key, CSV header, --columns and --sort argument */
+	const char *name;  /* JSON key, CSV header, --columns and --sort argument */
 	const char *title; /* in the table; NULL: like name */
 	const char *help;
-	unsigned dims;    /* bits of the breakdowns that have it; 0: all */
-	uint8_t class;    /* enum op_class; NCLASS: all; only if of_series */
+	unsigned dims; /* bits of the breakdowns that have it; 0: all */
+	uint8_t class; /* enum op_class; NCLASS: all; only if of_series */
 	struct value (*get)(struct line *l);
 	struct value (*of_series)(const struct series *s, const struct run *run);
 };
@@ -99,7 +107,8 @@ struct value column_value(const struct column *c, struct line *l);
 /* The series of a class in a line; an empty one where there is none. */
 const struct series *line_series(const struct line *l, unsigned class);
 
-/* Lines of a breakdown, largest first. NULL if none or no memory. Free by lines_free(). */
+/* Lines of a breakdown, largest first. NULL if none or no memory. Free by lines_free().
+ */
 struct line *lines_new(const struct report_in *in, enum dim dim, size_t *n);
 void lines_free(struct line *l, size_t n);
 

@@ -16,10 +16,10 @@ struct session {
 	struct source *source; /* owned */
 	struct sink *sink[MAX_SINKS];
 	unsigned nsinks;
-	uint64_t epoch_ns;    /* CLOCK_MONOTONIC at the start */
-	uint64_t interval_ns; /* between ticks of the sinks; 0: none */
-	uint64_t duration_ns; /* 0: no limit */
-	bool stop_on_signal;  /* SIGTERM, SIGINT and SIGHUP end it */
+	uint64_t epoch_ns;           /* CLOCK_MONOTONIC at the start */
+	uint64_t interval_ns;        /* between ticks of the sinks; 0: none */
+	uint64_t duration_ns;        /* 0: no limit */
+	bool stop_on_signal;         /* SIGTERM, SIGINT and SIGHUP end it */
 	void (*snapshot)(void *arg); /* on SIGUSR1 */
 	void *arg;
 };

@@ -12,14 +12,15 @@ struct sink;
 
 /* Keep what matches all of these; process life always passes. */
 struct filter {
-	const char *path;  /* fnmatch(3) pattern of the whole path, or NULL */
-	unsigned types;    /* bits of enum file_type; 0: all */
+	const char *path; /* fnmatch(3) pattern of the whole path, or NULL */
+	unsigned types;   /* bits of enum file_type; 0: all */
 	const pid_t *pids;
-	unsigned npids;    /* 0: all */
+	unsigned npids; /* 0: all */
 };
 
 /* to is borrowed. 0 or -ENOMEM. */
-int filter_new(struct sink **out, const struct filter *f, struct names *names, struct sink *to);
+int filter_new(
+	struct sink **out, const struct filter *f, struct names *names, struct sink *to);
 
 enum interval_format { INTERVAL_TABLE, INTERVAL_JSON, INTERVAL_CSV };
 

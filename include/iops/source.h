@@ -17,14 +17,14 @@ struct syscall_set;
 struct source_args {
 	struct names *names;
 	const struct syscall_set *want;
-	uint64_t epoch_ns;     /* CLOCK_MONOTONIC when the session began */
-	const pid_t *pids;     /* processes to attach to ... */
+	uint64_t epoch_ns; /* CLOCK_MONOTONIC when the session began */
+	const pid_t *pids; /* processes to attach to ... */
 	unsigned npids;
 	struct launch *launch; /* ... or the command that waits to be let go; else NULL */
 	bool follow;           /* children of them too */
-	bool wait;             /* until the last of them has ended, not only the command */
-	bool filter;           /* a seccomp filter may be used */
-	uint64_t count;        /* source_null: how many operations */
+	bool wait;      /* until the last of them has ended, not only the command */
+	bool filter;    /* a seccomp filter may be used */
+	uint64_t count; /* source_null: how many operations */
 };
 
 struct source_ops {
@@ -53,7 +53,8 @@ struct source {
 
 extern const struct source_ops source_null, source_ptrace, source_proc, source_system;
 
-/* What a backend can do on this machine, for doctor: 0, or -errno and why and the cure. */
+/* What a backend can do on this machine, for doctor: 0, or -errno and why and the cure.
+ */
 struct source_health {
 	const char *name, *status;
 	char reason[200], enable[120];

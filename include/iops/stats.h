@@ -33,7 +33,7 @@ enum dim {
 #define X(name, text) DIM_##name,
 	DIMS(X)
 #undef X
-	NDIMS,
+		NDIMS,
 };
 
 const char *dim_name(unsigned dim);
@@ -63,7 +63,8 @@ struct access {
 struct row {
 	uint64_t key[2];
 	struct series *series[NCLASS]; /* NULL: none */
-	struct series *pair;   /* of calls with both sides in this row: counted once in all */
+	struct series
+		*pair; /* of calls with both sides in this row: counted once in all */
 	struct access *access; /* [2]: reads, writes; only by file */
 	uint64_t eof;          /* reads that met the end of a regular file */
 };
@@ -107,7 +108,8 @@ void stats_free(struct stats *s);
 /* The sink that feeds s. Owned by s; closing it does nothing. */
 struct sink *stats_sink(struct stats *s);
 
-/* All borrowed until the next put. Rows are in the order in which they were first seen. */
+/* All borrowed until the next put. Rows are in the order in which they were first seen.
+ */
 const struct row *stats_rows(const struct stats *s, enum dim dim, size_t *n);
 const struct proc *stats_procs(const struct stats *s, size_t *n);
 const struct fault *stats_faults(const struct stats *s, size_t *n);

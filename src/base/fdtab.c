@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 enum {
-	WARM = 3,      /* uses of a task before its /proc files are kept open */
+	WARM = 3,       /* uses of a task before its /proc files are kept open */
 	MAX_OPEN = 256, /* tasks that keep files open; with slots, five files each */
 };
 
@@ -210,16 +210,31 @@ static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 static uint8_t type_of(const struct stat *st, const char *path)
 {
 	switch (st->st_mode & S_IFMT) {
-	case S_IFREG: return FILE_REGULAR;
-	case S_IFDIR: return FILE_DIR;
-	case S_IFIFO: return FILE_PIPE;
-	case S_IFSOCK: return FILE_SOCKET;
-	case S_IFBLK: return FILE_BLOCK;
+	case S_IFREG:
+		return FILE_REGULAR;
+	case S_IFDIR:
+		return FILE_DIR;
+	case S_IFIFO:
+		return FILE_PIPE;
+	case S_IFSOCK:
+		return FILE_SOCKET;
+	case S_IFBLK:
+		return FILE_BLOCK;
 	case S_IFCHR:
-		/* 4: consoles and serial lines, 5: /dev/tty, 136...143: pseudo terminals */
+		/* 4: consoles and serial lines, 5: /dev/tty, 136...143: pseudo terminals
+		 */
 		switch (major(st->st_rdev)) {
-		case 4: case 5: case 136: case 137: case 138: case 139: case 140: case 141:
-		case 142: case 143: return FILE_TTY;
+		case 4:
+		case 5:
+		case 136:
+		case 137:
+		case 138:
+		case 139:
+		case 140:
+		case 141:
+		case 142:
+		case 143:
+			return FILE_TTY;
 		}
 		return FILE_CHAR;
 	}
@@ -276,11 +291,12 @@ static struct fd_slot *slot_of(struct fd_task *task, int fd)
 	return *s;
 }
 
-static void refresh(struct fdtab *t, struct fd_task *task, struct fd_slot *s,
-	const struct fdinfo *in)
+static void refresh(
+	struct fdtab *t, struct fd_task *task, struct fd_slot *s, const struct fdinfo *in)
 {
 	char at[48], path[PATH_MAX];
-	bool known = s->file && s->mount == in->mount && s->inode == in->inode && in->inode;
+	bool known =
+		s->file && s->mount == in->mount && s->inode == in->inode && in->inode;
 
 	if (known && (s->type == FILE_PIPE || s->type == FILE_SOCKET))
 		return;
@@ -336,7 +352,8 @@ int64_t fdtab_size(struct fdtab *t, struct fd_task *task, int fd)
 	int dir = link_at(task, fd, at);
 
 	(void)t;
-	return fstatat(dir, at, &st, 0) < 0 || !S_ISREG(st.st_mode) ? OP_NO_OFFSET : st.st_size;
+	return fstatat(dir, at, &st, 0) < 0 || !S_ISREG(st.st_mode) ? OP_NO_OFFSET
+								    : st.st_size;
 }
 
 /* Append b to a, resolving ".", ".." and double slashes by text alone. */

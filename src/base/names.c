@@ -8,10 +8,10 @@
 #include <string.h>
 
 struct names {
-	char **text;      /* by id; id 0 is "" */
-	uint32_t *hash;   /* of the text, by id */
-	uint32_t n, cap;  /* cap is a power of two */
-	uint32_t *slot;   /* ids by hash; 2 * cap of them, 0 if empty */
+	char **text;       /* by id; id 0 is "" */
+	uint32_t *hash;    /* of the text, by id */
+	uint32_t n, cap;   /* cap is a power of two */
+	uint32_t *slot;    /* ids by hash; 2 * cap of them, 0 if empty */
 	struct file *file; /* by id; 0 is all unknown */
 	uint32_t nfile, capfile;
 	struct map by_path; /* (path, inode) -> the newest file of that key */
@@ -34,7 +34,8 @@ static uint32_t *find(const struct names *n, uint32_t hash, const char *s, size_
 
 	while (n->slot[i]) {
 		uint32_t id = n->slot[i];
-		if (n->hash[id] == hash && !strncmp(n->text[id], s, len) && !n->text[id][len])
+		if (n->hash[id] == hash && !strncmp(n->text[id], s, len) &&
+			!n->text[id][len])
 			break;
 		i = (i + 1) & mask;
 	}

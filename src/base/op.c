@@ -24,7 +24,8 @@ enum op_class op_kind_class(unsigned kind)
 
 const char *op_class_name(unsigned class)
 {
-	static const char *const name[NCLASS] = { "read", "write", "sync", "meta", "peek" };
+	static const char *const name[NCLASS] = { "read", "write", "sync", "meta",
+		"peek" };
 
 	return class < NCLASS ? name[class] : "?";
 }

@@ -11,43 +11,50 @@
 #include <stddef.h>
 #include <string.h>
 
-#define ROW(call, a, b, ...) { .name = #call, .nr = { a, b }, __VA_ARGS__ }
+#define ROW(call, a, b, ...)                                                             \
+	{                                                                                \
+		.name = #call, .nr = { a, b }, __VA_ARGS__                               \
+	}
 #define ARGS(f, s, o) .fd = f, .size = s, .offset = o
-#define NO_TWO .fd2 = ARG_NONE, .offset2 = ARG_NONE
-#define NO_MORE NO_TWO, .path = ARG_NONE, .flags = ARG_NONE
+#define NO_TWO        .fd2 = ARG_NONE, .offset2 = ARG_NONE
+#define NO_MORE       NO_TWO, .path = ARG_NONE, .flags = ARG_NONE
 
 /* The calls that /proc/TID/io counts have weight; those on the network do not. */
-#define RW(call, a, b, k, f, s, o, more)                                                  \
-	ROW(call, a, b, .kind = OP_##k, .form = FORM_PLAIN, .sets = SET_DATA | SET_##more, \
-		ARGS(f, s, o), NO_MORE, .weight = 1)
-#define VEC(call, a, b, k, o, more)                                                     \
+#define RW(call, a, b, k, f, s, o, more)                                                 \
+	ROW(call, a, b, .kind = OP_##k, .form = FORM_PLAIN,                              \
+		.sets = SET_DATA | SET_##more, ARGS(f, s, o), NO_MORE, .weight = 1)
+#define VEC(call, a, b, k, o, more)                                                      \
 	ROW(call, a, b, .kind = OP_##k, .form = FORM_VEC, .sets = SET_DATA | SET_##more, \
 		ARGS(0, ARG_NONE, o), NO_MORE, .weight = SET_##more ? 1 : 0)
-#define TWO(call, a, b, k, f, o, f2, o2, s, w)                                         \
-	ROW(call, a, b, .kind = OP_##k, .form = FORM_TWO, .sets = SET_DATA,             \
-		ARGS(f, s, o), .fd2 = f2, .offset2 = o2, .path = ARG_NONE, \
+#define TWO(call, a, b, k, f, o, f2, o2, s, w)                                           \
+	ROW(call, a, b, .kind = OP_##k, .form = FORM_TWO, .sets = SET_DATA,              \
+		ARGS(f, s, o), .fd2 = f2, .offset2 = o2, .path = ARG_NONE,               \
 		.flags = ARG_NONE, .weight = w)
-#define NET(call, a, b, k, how, s, fl)                                                     \
-	ROW(call, a, b, .kind = OP_##k, .form = FORM_##how, .sets = SET_DATA | SET_NET,     \
+#define NET(call, a, b, k, how, s, fl)                                                   \
+	ROW(call, a, b, .kind = OP_##k, .form = FORM_##how, .sets = SET_DATA | SET_NET,  \
 		ARGS(0, s, ARG_NONE), NO_TWO, .path = ARG_NONE, .flags = fl)
-#define SYNC(call, a, b, f)                                                             \
-	ROW(call, a, b, .kind = OP_SYNC, .form = (f) < 0 ? FORM_NONE : FORM_PLAIN,      \
+#define SYNC(call, a, b, f)                                                              \
+	ROW(call, a, b, .kind = OP_SYNC, .form = (f) < 0 ? FORM_NONE : FORM_PLAIN,       \
 		.sets = SET_SYNC, ARGS(f, ARG_NONE, ARG_NONE), NO_MORE)
-#define META(call, a, b, k, how, f, s, p, more)                                         \
-	ROW(call, a, b, .kind = OP_##k, .form = FORM_##how, .sets = SET_META | SET_##more, \
-		ARGS(f, s, ARG_NONE), NO_TWO, .path = p, .flags = ARG_NONE)
+#define META(call, a, b, k, how, f, s, p, more)                                          \
+	ROW(call, a, b, .kind = OP_##k, .form = FORM_##how,                              \
+		.sets = SET_META | SET_##more, ARGS(f, s, ARG_NONE), NO_TWO, .path = p,  \
+		.flags = ARG_NONE)
 #define OPEN_PATH(call, a, b, f, p) META(call, a, b, OPEN, OPEN, f, ARG_NONE, p, 0)
-#define OPEN_FD(call, a, b, f, more)                                                    \
+#define OPEN_FD(call, a, b, f, more)                                                     \
 	META(call, a, b, OPEN, NEWFD, f, ARG_NONE, ARG_NONE, more)
-#define CLOSE_FD(call, a, b, f) META(call, a, b, CLOSE, PLAIN, f, ARG_NONE, ARG_NONE, 0)
+#define CLOSE_FD(call, a, b, f)     META(call, a, b, CLOSE, PLAIN, f, ARG_NONE, ARG_NONE, 0)
 #define META_PATH(call, a, b, f, p) META(call, a, b, META, PATH, f, ARG_NONE, p, 0)
-#define META_FD(call, a, b, f, s) META(call, a, b, META, PLAIN, f, s, ARG_NONE, 0)
-#define META_NET(call, a, b, f) META(call, a, b, META, PLAIN, f, ARG_NONE, ARG_NONE, NET)
+#define META_FD(call, a, b, f, s)   META(call, a, b, META, PLAIN, f, s, ARG_NONE, 0)
+#define META_NET(call, a, b, f)     META(call, a, b, META, PLAIN, f, ARG_NONE, ARG_NONE, NET)
 /* Rows without a number: names that the tracer gives to calls that consume nothing. */
-#define SHOW(text)                                                                      \
-	{ .name = text, .nr = { NR_NONE, NR_NONE }, .kind = OP_PEEK, .form = FORM_PLAIN, \
-		.sets = SET_DATA | SET_NET, ARGS(0, 2, ARG_NONE), NO_MORE }
-#define CONTROL(call, a, b, how)                                                        \
+#define SHOW(text)                                                                       \
+	{                                                                                \
+		.name = text, .nr = { NR_NONE, NR_NONE }, .kind = OP_PEEK,               \
+		.form = FORM_PLAIN, .sets = SET_DATA | SET_NET, ARGS(0, 2, ARG_NONE),    \
+		NO_MORE                                                                  \
+	}
+#define CONTROL(call, a, b, how)                                                         \
 	ROW(call, a, b, .kind = OP_NOTE, .form = FORM_CONTROL, .sets = SET_##how,        \
 		ARGS(ARG_NONE, ARG_NONE, ARG_NONE), NO_MORE)
 #define SET_0 0
@@ -236,8 +243,12 @@ static const struct {
 	const char *name;
 	unsigned sets;
 } set_name[] = {
-	{ "data", SET_DATA }, { "sync", SET_SYNC }, { "classic", SET_CLASSIC },
-	{ "net", SET_NET },   { "meta", SET_META }, { "all", SET_ALL },
+	{ "data", SET_DATA },
+	{ "sync", SET_SYNC },
+	{ "classic", SET_CLASSIC },
+	{ "net", SET_NET },
+	{ "meta", SET_META },
+	{ "all", SET_ALL },
 };
 
 _Static_assert(sizeof(syscalls) / sizeof(*syscalls) <= 8 * sizeof(struct syscall_set),
@@ -258,7 +269,8 @@ void syscall_index(enum abi abi, int16_t row[NR_MAX])
 	for (int i = 0; syscalls[i].name; i++)
 		if (syscalls[i].nr[abi] >= 0)
 			row[syscalls[i].nr[abi]] = i;
-	for (size_t i = 0; abi == ABI_I386 && i < sizeof(i386_twin) / sizeof(*i386_twin); i++)
+	for (size_t i = 0; abi == ABI_I386 && i < sizeof(i386_twin) / sizeof(*i386_twin);
+		i++)
 		row[i386_twin[i].nr] = syscall_by_name(i386_twin[i].name);
 }
 
@@ -283,12 +295,15 @@ static int set_word(struct syscall_set *s, const char *word, size_t len, bool on
 	unsigned sets = 0;
 
 	for (size_t i = 0; i < sizeof(set_name) / sizeof(*set_name); i++)
-		if (strlen(set_name[i].name) == len && !strncmp(set_name[i].name, word, len))
+		if (strlen(set_name[i].name) == len &&
+			!strncmp(set_name[i].name, word, len))
 			sets = set_name[i].sets;
 	for (unsigned i = 0; syscalls[i].name; i++) {
 		const char *name = syscalls[i].name;
-		bool same = !strncmp(name, word, len) && (!name[len] || !strcmp(name + len, ":peek"));
-		if (syscalls[i].form == FORM_CONTROL || !(syscalls[i].sets & sets || same))
+		bool same = !strncmp(name, word, len) &&
+			    (!name[len] || !strcmp(name + len, ":peek"));
+		if (syscalls[i].form == FORM_CONTROL ||
+			!(syscalls[i].sets & sets || same))
 			continue;
 		set_row(s, i, on);
 		found = 1;

@@ -25,7 +25,8 @@ char *units_count(char *buf, uint64_t n, enum units u)
 /* Three digits or so with the largest unit that keeps them at or above one. */
 static char *scaled(char *buf, double v, enum units u, const char *tail)
 {
-	static const char *const iec[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	static const char *const iec[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB",
+		"EiB" };
 	static const char *const si[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
 	double step = u == UNITS_SI ? 1000 : 1024;
 	unsigned i = 0;
@@ -66,7 +67,10 @@ char *units_ns(char *buf, uint64_t ns, enum units u)
 		i++;
 
 	double v = (double)ns / unit[i].scale;
-	snprintf(buf, UNITS_LEN, "%.*f %s", i == 0 || v >= 99.95 ? 0 : v < 9.995 && i == 3 ? 2 : 1,
+	snprintf(buf, UNITS_LEN, "%.*f %s",
+		i == 0 || v >= 99.95  ? 0
+		: v < 9.995 && i == 3 ? 2
+				      : 1,
 		v, unit[i].name);
 	return buf;
 }

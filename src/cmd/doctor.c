@@ -75,7 +75,8 @@ static int doctor(const struct options *o)
 const struct command command_doctor = {
 	.name = "doctor",
 	.args = "[options]",
-	.help = "which ways of collecting work on this machine, and what would enable the others",
+	.help = "which ways of collecting work on this machine, and what would enable "
+		"the others",
 	.takes = "ofJ",
 	.main = doctor,
 };

@@ -12,7 +12,8 @@ static int help_columns(void)
 	puts("columns of the rows of a breakdown:\n");
 	for (const struct column *c = row_columns; c->name; c++)
 		printf("  %-20s %s\n", c->name, c->help);
-	puts("\neach of these after read_, write_, sync_, meta_, peek_ or all_; all_ may be left out:\n");
+	puts("\neach of these after read_, write_, sync_, meta_, peek_ or all_; all_ may "
+	     "be left out:\n");
 	for (const struct column *c = series_columns; c->name; c++) {
 		char name[32];
 		snprintf(name, sizeof(name), "%s", c->name);
@@ -26,12 +27,12 @@ static int help_columns(void)
 static int help(const struct options *o)
 {
 	if (!o->argc) {
-		opts_help(NULL);
+		opts_help_all(o->verbs);
 		return 0;
 	}
 	if (!strcmp(o->argv[0], "columns"))
 		return help_columns();
-	for (const struct command *const *c = commands; *c; c++)
+	for (const struct command *const *c = o->verbs; *c; c++)
 		if (!strcmp((*c)->name, o->argv[0])) {
 			opts_help(*c);
 			return 0;

@@ -39,7 +39,8 @@ static struct value get_path(struct line *l)
 
 static struct value get_type(struct line *l)
 {
-	return STR(file_type_name(l->dim == DIM_TYPE ? l->row->key[0] : file_of(l)->type));
+	return STR(
+		file_type_name(l->dim == DIM_TYPE ? l->row->key[0] : file_of(l)->type));
 }
 
 static struct value get_device(struct line *l)
@@ -141,34 +142,111 @@ static struct value get_eof(struct line *l)
 #define BIT(d) (1u << DIM_##d)
 
 const struct column row_columns[] = {
-	{ .name = "path", .title = "file", .help = "path of the file", .dims = BIT(FILE), .get = get_path },
-	{ .name = "type", .help = "type of the file", .dims = BIT(FILE) | BIT(TYPE), .get = get_type },
-	{ .name = "device", .help = "device number of its file system", .dims = BIT(FILE) | BIT(DEVICE), .get = get_device },
+	{ .name = "path",
+		.title = "file",
+		.help = "path of the file",
+		.dims = BIT(FILE),
+		.get = get_path },
+	{ .name = "type",
+		.help = "type of the file",
+		.dims = BIT(FILE) | BIT(TYPE),
+		.get = get_type },
+	{ .name = "device",
+		.help = "device number of its file system",
+		.dims = BIT(FILE) | BIT(DEVICE),
+		.get = get_device },
 	{ .name = "inode", .help = "inode number", .dims = BIT(FILE), .get = get_inode },
-	{ .name = "dir", .title = "directory", .help = "directory of the file", .dims = BIT(DIR), .get = get_name },
-	{ .name = "mount", .help = "mount point of its file system", .dims = BIT(MOUNT), .get = get_name },
-	{ .name = "pid", .help = "process id", .dims = BIT(PROCESS) | BIT(THREAD), .get = get_pid },
+	{ .name = "dir",
+		.title = "directory",
+		.help = "directory of the file",
+		.dims = BIT(DIR),
+		.get = get_name },
+	{ .name = "mount",
+		.help = "mount point of its file system",
+		.dims = BIT(MOUNT),
+		.get = get_name },
+	{ .name = "pid",
+		.help = "process id",
+		.dims = BIT(PROCESS) | BIT(THREAD),
+		.get = get_pid },
 	{ .name = "tid", .help = "thread id", .dims = BIT(THREAD), .get = get_tid },
-	{ .name = "ppid", .help = "parent's process id", .dims = BIT(PROCESS), .get = get_ppid },
-	{ .name = "command", .help = "name of the command", .dims = BIT(PROCESS) | BIT(THREAD), .get = get_proc_comm },
-	{ .name = "command", .help = "name of the command", .dims = BIT(COMMAND), .get = get_name },
-	{ .name = "exe", .help = "program of the process", .dims = BIT(PROCESS), .get = get_exe },
+	{ .name = "ppid",
+		.help = "parent's process id",
+		.dims = BIT(PROCESS),
+		.get = get_ppid },
+	{ .name = "command",
+		.help = "name of the command",
+		.dims = BIT(PROCESS) | BIT(THREAD),
+		.get = get_proc_comm },
+	{ .name = "command",
+		.help = "name of the command",
+		.dims = BIT(COMMAND),
+		.get = get_name },
+	{ .name = "exe",
+		.help = "program of the process",
+		.dims = BIT(PROCESS),
+		.get = get_exe },
 	{ .name = "call", .help = "system call", .dims = BIT(CALL), .get = get_call },
-	{ .name = "kind", .help = "kind of operation", .dims = BIT(KIND), .get = get_kind },
-	{ .name = "error", .help = "error number by name", .dims = BIT(ERROR), .get = get_error },
-	{ .name = "sequential_reads", .help = "reads that began beyond the end of the one before", .dims = BIT(FILE), .get = get_sequential_0 },
-	{ .name = "consecutive_reads", .help = "... of these right at its end", .dims = BIT(FILE), .get = get_consecutive_0 },
-	{ .name = "random_reads", .help = "reads that began before that end", .dims = BIT(FILE), .get = get_random_0 },
-	{ .name = "sequential_writes", .help = "writes likewise", .dims = BIT(FILE), .get = get_sequential_1 },
-	{ .name = "consecutive_writes", .help = "writes likewise", .dims = BIT(FILE), .get = get_consecutive_1 },
-	{ .name = "random_writes", .help = "writes likewise", .dims = BIT(FILE), .get = get_random_1 },
-	{ .name = "read_extent", .help = "highest byte that was read, plus 1", .dims = BIT(FILE), .get = get_extent_0 },
-	{ .name = "write_extent", .help = "highest byte that was written, plus 1", .dims = BIT(FILE), .get = get_extent_1 },
-	{ .name = "eof_reads", .help = "reads at the end of the file", .dims = BIT(FILE), .get = get_eof },
-	{ .name = "zero_byte_reads", .help = "reads of 0 bytes", .dims = BIT(FILE), .get = get_zero_0 },
-	{ .name = "zero_byte_writes", .help = "writes of 0 bytes", .dims = BIT(FILE), .get = get_zero_1 },
-	{ .name = "one_byte_reads", .help = "reads of 1 byte", .dims = BIT(FILE), .get = get_one_0 },
-	{ .name = "one_byte_writes", .help = "writes of 1 byte", .dims = BIT(FILE), .get = get_one_1 },
+	{ .name = "kind",
+		.help = "kind of operation",
+		.dims = BIT(KIND),
+		.get = get_kind },
+	{ .name = "error",
+		.help = "error number by name",
+		.dims = BIT(ERROR),
+		.get = get_error },
+	{ .name = "sequential_reads",
+		.help = "reads that began beyond the end of the one before",
+		.dims = BIT(FILE),
+		.get = get_sequential_0 },
+	{ .name = "consecutive_reads",
+		.help = "... of these right at its end",
+		.dims = BIT(FILE),
+		.get = get_consecutive_0 },
+	{ .name = "random_reads",
+		.help = "reads that began before that end",
+		.dims = BIT(FILE),
+		.get = get_random_0 },
+	{ .name = "sequential_writes",
+		.help = "writes likewise",
+		.dims = BIT(FILE),
+		.get = get_sequential_1 },
+	{ .name = "consecutive_writes",
+		.help = "writes likewise",
+		.dims = BIT(FILE),
+		.get = get_consecutive_1 },
+	{ .name = "random_writes",
+		.help = "writes likewise",
+		.dims = BIT(FILE),
+		.get = get_random_1 },
+	{ .name = "read_extent",
+		.help = "highest byte that was read, plus 1",
+		.dims = BIT(FILE),
+		.get = get_extent_0 },
+	{ .name = "write_extent",
+		.help = "highest byte that was written, plus 1",
+		.dims = BIT(FILE),
+		.get = get_extent_1 },
+	{ .name = "eof_reads",
+		.help = "reads at the end of the file",
+		.dims = BIT(FILE),
+		.get = get_eof },
+	{ .name = "zero_byte_reads",
+		.help = "reads of 0 bytes",
+		.dims = BIT(FILE),
+		.get = get_zero_0 },
+	{ .name = "zero_byte_writes",
+		.help = "writes of 0 bytes",
+		.dims = BIT(FILE),
+		.get = get_zero_1 },
+	{ .name = "one_byte_reads",
+		.help = "reads of 1 byte",
+		.dims = BIT(FILE),
+		.get = get_one_0 },
+	{ .name = "one_byte_writes",
+		.help = "writes of 1 byte",
+		.dims = BIT(FILE),
+		.get = get_one_1 },
 	{ .name = NULL },
 };
 
@@ -184,8 +262,10 @@ static double per_second(double n, const struct run *run)
 		return expr;                                                             \
 	}
 #define QUANTILE(which, t, q)                                                            \
-	SERIES(which##_##q, s->which.n ? NUM(t, hist_quantile(&s->which, q / 1000.0)) : NONE)
-#define MOMENT(which, t, name, expr) SERIES(which##_##name, s->which.n ? NUM(t, expr) : NONE)
+	SERIES(which##_##q,                                                              \
+		s->which.n ? NUM(t, hist_quantile(&s->which, q / 1000.0)) : NONE)
+#define MOMENT(which, t, name, expr)                                                     \
+	SERIES(which##_##name, s->which.n ? NUM(t, expr) : NONE)
 
 SERIES(operations, NUM(COUNT, s->operations))
 SERIES(errors, NUM(COUNT, s->errors))
@@ -215,27 +295,85 @@ MOMENT(latency, NS, max, s->latency.max)
 const struct column series_columns[] = {
 	{ .name = "operations", .help = "completed operations", .of_series = operations },
 	{ .name = "errors", .help = "calls that failed", .of_series = errors },
-	{ .name = "again", .help = "calls that would have had to wait (EAGAIN)", .of_series = again },
-	{ .name = "interrupted", .help = "attempts that a signal cut short", .of_series = interrupted },
+	{ .name = "again",
+		.help = "calls that would have had to wait (EAGAIN)",
+		.of_series = again },
+	{ .name = "interrupted",
+		.help = "attempts that a signal cut short",
+		.of_series = interrupted },
 	{ .name = "bytes", .help = "bytes moved", .of_series = bytes },
-	{ .name = "requested_bytes", .title = "requested", .help = "bytes asked for", .of_series = requested },
-	{ .name = "time_ns", .title = "time", .help = "time in the calls", .of_series = time_ns },
-	{ .name = "iops", .title = "IOPS", .help = "operations per second", .of_series = iops },
-	{ .name = "bytes_per_second", .title = "throughput", .help = "bytes per second", .of_series = byte_rate },
-	{ .name = "size_bytes.min", .title = "size min", .help = "smallest operation", .of_series = size_min },
-	{ .name = "size_bytes.mean", .title = "size mean", .help = "mean size", .of_series = size_mean },
-	{ .name = "size_bytes.p50", .title = "size p50", .help = "median size", .of_series = size_500 },
-	{ .name = "size_bytes.p90", .title = "size p90", .help = "90 % are no larger", .of_series = size_900 },
-	{ .name = "size_bytes.p99", .title = "size p99", .help = "99 % are no larger", .of_series = size_990 },
-	{ .name = "size_bytes.p999", .title = "size p99.9", .help = "99.9 % are no larger", .of_series = size_999 },
-	{ .name = "size_bytes.max", .title = "size max", .help = "largest operation", .of_series = size_max },
-	{ .name = "latency_ns.min", .title = "min", .help = "shortest time in a call", .of_series = latency_min },
-	{ .name = "latency_ns.mean", .title = "mean", .help = "mean time in a call", .of_series = latency_mean },
-	{ .name = "latency_ns.p50", .title = "p50", .help = "median time in a call", .of_series = latency_500 },
-	{ .name = "latency_ns.p90", .title = "p90", .help = "90 % took no longer", .of_series = latency_900 },
-	{ .name = "latency_ns.p99", .title = "p99", .help = "99 % took no longer", .of_series = latency_990 },
-	{ .name = "latency_ns.p999", .title = "p99.9", .help = "99.9 % took no longer", .of_series = latency_999 },
-	{ .name = "latency_ns.max", .title = "max", .help = "longest time in a call", .of_series = latency_max },
+	{ .name = "requested_bytes",
+		.title = "requested",
+		.help = "bytes asked for",
+		.of_series = requested },
+	{ .name = "time_ns",
+		.title = "time",
+		.help = "time in the calls",
+		.of_series = time_ns },
+	{ .name = "iops",
+		.title = "IOPS",
+		.help = "operations per second",
+		.of_series = iops },
+	{ .name = "bytes_per_second",
+		.title = "throughput",
+		.help = "bytes per second",
+		.of_series = byte_rate },
+	{ .name = "size_bytes.min",
+		.title = "size min",
+		.help = "smallest operation",
+		.of_series = size_min },
+	{ .name = "size_bytes.mean",
+		.title = "size mean",
+		.help = "mean size",
+		.of_series = size_mean },
+	{ .name = "size_bytes.p50",
+		.title = "size p50",
+		.help = "median size",
+		.of_series = size_500 },
+	{ .name = "size_bytes.p90",
+		.title = "size p90",
+		.help = "90 % are no larger",
+		.of_series = size_900 },
+	{ .name = "size_bytes.p99",
+		.title = "size p99",
+		.help = "99 % are no larger",
+		.of_series = size_990 },
+	{ .name = "size_bytes.p999",
+		.title = "size p99.9",
+		.help = "99.9 % are no larger",
+		.of_series = size_999 },
+	{ .name = "size_bytes.max",
+		.title = "size max",
+		.help = "largest operation",
+		.of_series = size_max },
+	{ .name = "latency_ns.min",
+		.title = "min",
+		.help = "shortest time in a call",
+		.of_series = latency_min },
+	{ .name = "latency_ns.mean",
+		.title = "mean",
+		.help = "mean time in a call",
+		.of_series = latency_mean },
+	{ .name = "latency_ns.p50",
+		.title = "p50",
+		.help = "median time in a call",
+		.of_series = latency_500 },
+	{ .name = "latency_ns.p90",
+		.title = "p90",
+		.help = "90 % took no longer",
+		.of_series = latency_900 },
+	{ .name = "latency_ns.p99",
+		.title = "p99",
+		.help = "99 % took no longer",
+		.of_series = latency_990 },
+	{ .name = "latency_ns.p999",
+		.title = "p99.9",
+		.help = "99.9 % took no longer",
+		.of_series = latency_999 },
+	{ .name = "latency_ns.max",
+		.title = "max",
+		.help = "longest time in a call",
+		.of_series = latency_max },
 	{ .name = NULL },
 };
 
@@ -254,7 +392,7 @@ bool column_find(const char *name, struct column *out)
 			*out = *c;
 			return true;
 		}
-	for (unsigned class = 0; class <= NCLASS; class++) {
+	for (unsigned class = 0; class <= NCLASS; class ++) {
 		const char *prefix = class == NCLASS ? "all" : op_class_name(class);
 		size_t len = strlen(prefix);
 		bool whole = class == NCLASS && strncmp(name, "all_", 4) != 0;
@@ -284,7 +422,8 @@ struct value column_value(const struct column *c, struct line *l)
 	if (c->of_series)
 		return c->of_series(line_series(l, c->class), l->in->run);
 	if (c->dims && !(c->dims >> l->dim & 1)) {
-		/* Columns of one name may serve several breakdowns, each by its own way. */
+		/* Columns of one name may serve several breakdowns, each by its own way.
+		 */
 		for (const struct column *d = row_columns; d->name; d++)
 			if (!strcmp(d->name, c->name) && d->dims >> l->dim & 1)
 				return d->get(l);
@@ -293,7 +432,8 @@ struct value column_value(const struct column *c, struct line *l)
 	return c->get(l);
 }
 
-/* Calls, kinds and errors are shown with all that was done, files with what moved data. */
+/* Calls, kinds and errors are shown with all that was done, files with what moved data.
+ */
 static bool whole(enum dim dim)
 {
 	return dim == DIM_CALL || dim == DIM_KIND || dim == DIM_ERROR;
@@ -301,7 +441,8 @@ static bool whole(enum dim dim)
 
 static double weight(const struct value *v)
 {
-	return v->type == VALUE_RATE || v->type == VALUE_BYTE_RATE ? v->rate : (double)v->num;
+	return v->type == VALUE_RATE || v->type == VALUE_BYTE_RATE ? v->rate
+								   : (double)v->num;
 }
 
 static int compare(const void *a, const void *b)

@@ -27,11 +27,17 @@ static void put_text(FILE *out, const char *s)
 static void put_value(FILE *out, const struct value *v)
 {
 	switch (v->type) {
-	case VALUE_NONE: break;
-	case VALUE_STR: put_text(out, v->str); break;
+	case VALUE_NONE:
+		break;
+	case VALUE_STR:
+		put_text(out, v->str);
+		break;
 	case VALUE_RATE:
-	case VALUE_BYTE_RATE: fprintf(out, "%.3f", v->rate); break;
-	default: fprintf(out, "%" PRIu64, v->num);
+	case VALUE_BYTE_RATE:
+		fprintf(out, "%.3f", v->rate);
+		break;
+	default:
+		fprintf(out, "%" PRIu64, v->num);
 	}
 }
 
@@ -47,7 +53,8 @@ static void put_name(FILE *out, const struct column *c)
 /* What a breakdown has: its own columns, then each class of series. */
 static size_t all_columns(enum dim dim, struct column *out)
 {
-	static const unsigned classes[] = { CLASS_READ, CLASS_WRITE, NCLASS, CLASS_SYNC, CLASS_META };
+	static const unsigned classes[] = { CLASS_READ, CLASS_WRITE, NCLASS, CLASS_SYNC,
+		CLASS_META };
 	size_t n = 0;
 
 	for (const struct column *c = row_columns; c->name; c++)

@@ -18,9 +18,10 @@ struct chart {
 /* A bar of up to width columns for n of max, in eighths of a column where we may. */
 static void put_bar(FILE *out, uint64_t n, uint64_t max, unsigned width, bool utf8)
 {
-	static const char *const part[] = { "", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b",
-		"\u258a", "\u2589" };
-	unsigned eighths = max ? (unsigned)((double)n / (double)max * width * 8 + 0.5) : 0;
+	static const char *const part[] = { "", "\u258f", "\u258e", "\u258d", "\u258c",
+		"\u258b", "\u258a", "\u2589" };
+	unsigned eighths =
+		max ? (unsigned)((double)n / (double)max * width * 8 + 0.5) : 0;
 	unsigned full = eighths / 8, used = full;
 
 	if (n && !eighths)
@@ -75,7 +76,8 @@ static void put_chart(FILE *out, const struct chart *c, const struct view *v)
 	for (unsigned i = first; i <= last; i++) {
 		uint64_t from = i ? UINT64_C(1) << (i - 1) : 0;
 		fprintf(out, "%*s", LABEL,
-			c->time ? units_ns(buf, from, v->units) : units_bytes(buf, from, v->units));
+			c->time ? units_ns(buf, from, v->units)
+				: units_bytes(buf, from, v->units));
 		for (unsigned s = 0; s < SETS; s++) {
 			fputs("  ", out);
 			put_bar(out, c->n[s][i], max[s], bar, v->utf8);
@@ -89,8 +91,10 @@ static void fill_sizes(struct chart *c, const struct totals *t, bool bytes)
 {
 	for (unsigned i = 0; i < HIST_OCTAVES; i++) {
 		for (unsigned s = 0; s < 2; s++)
-			c->n[s][i] = bytes ? t->size[s][i].bytes : t->size[s][i].operations;
-		c->n[2][i] = c->n[0][i] + c->n[1][i] - (bytes ? 0 : t->pair[i].operations);
+			c->n[s][i] =
+				bytes ? t->size[s][i].bytes : t->size[s][i].operations;
+		c->n[2][i] =
+			c->n[0][i] + c->n[1][i] - (bytes ? 0 : t->pair[i].operations);
 	}
 	c->bytes = bytes;
 }
@@ -99,7 +103,9 @@ int histogram_render(FILE *out, const struct report_in *in)
 {
 	struct chart ops = { .title = "operations by size", .unit = "from" };
 	struct chart bytes = { .title = "bytes by size of operation", .unit = "from" };
-	struct chart time = { .title = "operations by time in the call", .unit = "from", .time = true };
+	struct chart time = {
+		.title = "operations by time in the call", .unit = "from", .time = true
+	};
 	struct row row;
 	struct series all;
 	int err = stats_total(in->stats, &row);

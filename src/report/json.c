@@ -37,7 +37,12 @@ static void add_uint(cJSON *o, const char *key, uint64_t n)
 /* The length of the UTF-8 sequence at s, or 0 if there is none: RFC 3629. */
 static size_t utf8_length(const unsigned char *s)
 {
-	size_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+	size_t n = *s < 0x80   ? 1
+		   : *s < 0xc2 ? 0
+		   : *s < 0xe0 ? 2
+		   : *s < 0xf0 ? 3
+		   : *s < 0xf5 ? 4
+			       : 0;
 
 	for (size_t i = 1; i < n; i++)
 		if ((s[i] & 0xc0) != 0x80)
@@ -101,11 +106,18 @@ static void add_text(cJSON *o, const char *key, const char *s)
 static void add_value(cJSON *o, const char *key, const struct value *v)
 {
 	switch (v->type) {
-	case VALUE_NONE: cJSON_AddNullToObject(o, key); break;
-	case VALUE_STR: add_text(o, key, v->str); break;
+	case VALUE_NONE:
+		cJSON_AddNullToObject(o, key);
+		break;
+	case VALUE_STR:
+		add_text(o, key, v->str);
+		break;
 	case VALUE_RATE:
-	case VALUE_BYTE_RATE: cJSON_AddNumberToObject(o, key, round(v->rate * 1000) / 1000); break;
-	default: add_uint(o, key, v->num);
+	case VALUE_BYTE_RATE:
+		cJSON_AddNumberToObject(o, key, round(v->rate * 1000) / 1000);
+		break;
+	default:
+		add_uint(o, key, v->num);
 	}
 }
 
@@ -141,7 +153,8 @@ static void add_classes(cJSON *o, const struct line *l, bool always)
 	const struct run *run = l->in->run;
 
 	for (unsigned c = CLASS_READ; c <= CLASS_WRITE; c++)
-		cJSON_AddItemToObject(o, op_class_name(c), series_object(line_series(l, c), run));
+		cJSON_AddItemToObject(
+			o, op_class_name(c), series_object(line_series(l, c), run));
 	cJSON_AddItemToObject(o, "all", series_object(&l->all, run));
 	for (unsigned c = CLASS_SYNC; c < NCLASS; c++)
 		if (used(line_series(l, c)) || (always && c != CLASS_PEEK))
@@ -374,7 +387,8 @@ static void put_sizes(FILE *out, const struct totals *t)
 		octave_bounds(o, i);
 		add_octave(o, "read", r->operations, r->bytes);
 		add_octave(o, "write", w->operations, w->bytes);
-		add_octave(o, "all", r->operations + w->operations - t->pair[i].operations,
+		add_octave(o, "all",
+			r->operations + w->operations - t->pair[i].operations,
 			r->bytes + w->bytes);
 		fprintf(out, "%s\n   ", comma);
 		put_item(out, o);
@@ -434,7 +448,9 @@ static int render(FILE *out, const struct report_in *in)
 
 	if (err < 0)
 		return err;
-	fprintf(out, "{\"schema\": \"iops.report/1\", \"iops_version\": \"%s\",\n \"run\": ", VERSION);
+	fprintf(out,
+		"{\"schema\": \"iops.report/1\", \"iops_version\": \"%s\",\n \"run\": ",
+		VERSION);
 	put_item(out, run_object(in));
 	fputs(",\n \"total\": ", out);
 	cJSON *o = cJSON_CreateObject();

@@ -18,8 +18,10 @@ static const char *const by_default[NDIMS] = {
 	[DIM_PROCESS] = "pid command",
 	[DIM_THREAD] = "tid pid command",
 	[DIM_FILE] = "path",
-	[DIM_CALL] = "call operations errors again bytes time_ns latency_ns_p50 latency_ns_p99 latency_ns_max",
-	[DIM_KIND] = "kind operations errors again bytes time_ns latency_ns_p50 latency_ns_p99 latency_ns_max",
+	[DIM_CALL] = "call operations errors again bytes time_ns latency_ns_p50 "
+		     "latency_ns_p99 latency_ns_max",
+	[DIM_KIND] = "kind operations errors again bytes time_ns latency_ns_p50 "
+		     "latency_ns_p99 latency_ns_max",
 	[DIM_ERROR] = "error errors time_ns",
 	[DIM_DIR] = "dir",
 	[DIM_TYPE] = "type",
@@ -48,7 +50,8 @@ static struct libscols_table *table_new(const struct view *v)
 	return tb;
 }
 
-static struct libscols_column *add_column(struct libscols_table *tb, const char *title, bool right)
+static struct libscols_column *add_column(
+	struct libscols_table *tb, const char *title, bool right)
 {
 	struct libscols_column *cl =
 		scols_table_new_column(tb, title, 0, right ? SCOLS_FL_RIGHT : 0);
@@ -78,13 +81,20 @@ static int print_table(FILE *out, struct libscols_table *tb)
 static const char *value_text(const struct value *v, enum units u, char *buf)
 {
 	switch (v->type) {
-	case VALUE_STR: return v->str;
-	case VALUE_BYTES: return units_bytes(buf, v->num, u);
-	case VALUE_NS: return units_ns(buf, v->num, u);
-	case VALUE_BYTE_RATE: return units_rate(buf, v->rate, u);
-	case VALUE_RATE: return units_count(buf, (uint64_t)(v->rate + 0.5), u);
-	case VALUE_COUNT: return units_count(buf, v->num, u);
-	default: return "";
+	case VALUE_STR:
+		return v->str;
+	case VALUE_BYTES:
+		return units_bytes(buf, v->num, u);
+	case VALUE_NS:
+		return units_ns(buf, v->num, u);
+	case VALUE_BYTE_RATE:
+		return units_rate(buf, v->rate, u);
+	case VALUE_RATE:
+		return units_count(buf, (uint64_t)(v->rate + 0.5), u);
+	case VALUE_COUNT:
+		return units_count(buf, v->num, u);
+	default:
+		return "";
 	}
 }
 
@@ -93,26 +103,32 @@ static void head(FILE *out, const struct report_in *in)
 {
 	const struct run *run = in->run;
 	const struct view *v = in->view;
-	char what[4096] = "", shown[4096 + 16], tail[320], time[UNITS_LEN], state[64] = "", buf[16];
+	char what[4096] = "", shown[4096 + 16], tail[320], time[UNITS_LEN],
+	     state[64] = "", buf[16];
 	size_t at = 0;
 
 	for (char *const *arg = run->command; arg && *arg && at < sizeof(what) - 2; arg++)
 		at += snprintf(what + at, sizeof(what) - at, "%s%s", at ? " " : "", *arg);
-	for (unsigned i = 0; !run->command && i < run->npids && at < sizeof(what) - 2; i++)
-		at += snprintf(what + at, sizeof(what) - at, "%s%d", at ? " " : "process ", run->pids[i]);
+	for (unsigned i = 0; !run->command && i < run->npids && at < sizeof(what) - 2;
+		i++)
+		at += snprintf(what + at, sizeof(what) - at, "%s%d",
+			at ? " " : "process ", run->pids[i]);
 	for (char *p = what; *p; p++)
 		if ((unsigned char)*p < ' ')
 			*p = ' ';
 	if (run->snapshot)
 		snprintf(state, sizeof(state), "running   ");
 	else if (run->ended && WIFSIGNALED(run->status))
-		snprintf(state, sizeof(state), "%s   ", signal_name(WTERMSIG(run->status), buf));
+		snprintf(state, sizeof(state), "%s   ",
+			signal_name(WTERMSIG(run->status), buf));
 	else if (run->ended)
 		snprintf(state, sizeof(state), "exit %d   ", WEXITSTATUS(run->status));
-	snprintf(tail, sizeof(tail), "%s   %s%s, %s", units_ns(time, run->elapsed_ns, UNITS_IEC), state,
-		run->backend, run->complete ? "complete" : "incomplete");
+	snprintf(tail, sizeof(tail), "%s   %s%s, %s",
+		units_ns(time, run->elapsed_ns, UNITS_IEC), state, run->backend,
+		run->complete ? "complete" : "incomplete");
 	size_t width = v->width ? v->width : 80, used = strlen(tail) + 9;
-	units_elide(shown, sizeof(shown), what, width > used + NAME_MIN ? width - used : NAME_MIN, v->utf8);
+	units_elide(shown, sizeof(shown), what,
+		width > used + NAME_MIN ? width - used : NAME_MIN, v->utf8);
 	fprintf(out, "%siops: %s%s", style(v, "\033[1m"), shown, style(v, "\033[0m"));
 	int gap = (int)(width - units_width(shown) - strlen(tail) - 6);
 	fprintf(out, "%*s%s\n", gap > 3 ? gap : 3, "", tail);
@@ -128,17 +144,22 @@ static void proof(FILE *out, const struct report_in *in)
 		fprintf(out, "%s\n", in->run->why);
 	if (!in->run->verifies) {
 		if (!in->run->counters_only && !in->run->machine_wide)
-			fputs("not verified: --trace leaves out calls that the kernel's counters hold\n", out);
+			fputs("not verified: --trace leaves out calls that the kernel's "
+			      "counters hold\n",
+				out);
 		return;
 	}
 	fprintf(out, "verified against kernel counters: %s of %s threads",
-		units_count(a, t->matched, v->units), units_count(b, t->threads, v->units));
+		units_count(a, t->matched, v->units),
+		units_count(b, t->threads, v->units));
 	if (t->matched != t->threads)
-		fprintf(out, "%s: the kernel counted %+lld calls, %+lld bytes beyond ours%s",
-			style(v, "\033[31m"), (long long)t->off_calls, (long long)t->off_bytes,
-			style(v, "\033[0m"));
+		fprintf(out,
+			"%s: the kernel counted %+lld calls, %+lld bytes beyond ours%s",
+			style(v, "\033[31m"), (long long)t->off_calls,
+			(long long)t->off_bytes, style(v, "\033[0m"));
 	if (t->unchecked)
-		fprintf(out, "; %s could not be checked", units_count(a, t->unchecked, v->units));
+		fprintf(out, "; %s could not be checked",
+			units_count(a, t->unchecked, v->units));
 	fputc('\n', out);
 }
 
@@ -149,8 +170,9 @@ struct summary {
 
 static int summary_line(struct summary *s, const char *label, const struct series *series)
 {
-	static const char *const shown[] = { "operations", "bytes", "iops", "bytes_per_second",
-		"size_bytes.p50", "latency_ns.p50", "latency_ns.p99", "latency_ns.max" };
+	static const char *const shown[] = { "operations", "bytes", "iops",
+		"bytes_per_second", "size_bytes.p50", "latency_ns.p50", "latency_ns.p99",
+		"latency_ns.max" };
 	struct libscols_line *ln = scols_table_new_line(s->tb, NULL);
 	char buf[UNITS_LEN];
 	int err = ln ? scols_line_set_data(ln, 0, label) : -ENOMEM;
@@ -159,11 +181,14 @@ static int summary_line(struct summary *s, const char *label, const struct serie
 		for (const struct column *c = series_columns; c->name; c++)
 			if (!strcmp(c->name, shown[i])) {
 				struct value v = c->of_series(series, s->in->run);
-				/* Calls that move no bytes have neither bytes nor sizes. */
+				/* Calls that move no bytes have neither bytes nor sizes.
+				 */
 				bool blank = !series->size.n && !series->bytes &&
-					     (v.type == VALUE_BYTES || v.type == VALUE_BYTE_RATE);
+					     (v.type == VALUE_BYTES ||
+						     v.type == VALUE_BYTE_RATE);
 				err = scols_line_set_data(ln, i + 1,
-					blank ? "" : value_text(&v, s->in->view->units, buf));
+					blank ? ""
+					      : value_text(&v, s->in->view->units, buf));
 			}
 	return err;
 }
@@ -171,8 +196,8 @@ static int summary_line(struct summary *s, const char *label, const struct serie
 static int summary(FILE *out, const struct report_in *in, const struct row *row,
 	const struct series *all)
 {
-	static const char *const title[] = { "", "operations", "bytes", "IOPS", "throughput",
-		"size p50", "lat p50", "p99", "max" };
+	static const char *const title[] = { "", "operations", "bytes", "IOPS",
+		"throughput", "size p50", "lat p50", "p99", "max" };
 	static const struct series none;
 	struct summary s = { in, table_new(in->view) };
 	int err = s.tb ? 0 : -ENOMEM;
@@ -180,7 +205,8 @@ static int summary(FILE *out, const struct report_in *in, const struct row *row,
 	for (unsigned i = 0; i < sizeof(title) / sizeof(*title) && !err; i++)
 		err = add_column(s.tb, title[i], i > 0) ? 0 : -ENOMEM;
 	for (unsigned c = 0; c <= CLASS_WRITE && !err; c++)
-		err = summary_line(&s, op_class_name(c), row->series[c] ? row->series[c] : &none);
+		err = summary_line(
+			&s, op_class_name(c), row->series[c] ? row->series[c] : &none);
 	if (!err)
 		err = summary_line(&s, "total", all);
 	for (unsigned c = CLASS_SYNC; c < NCLASS && !err; c++)
@@ -198,7 +224,9 @@ static int by_count(const void *a, const void *b)
 {
 	const struct fault *x = a, *y = b;
 
-	return x->count < y->count ? 1 : x->count > y->count ? -1 : (int)x->call - (int)y->call;
+	return x->count < y->count   ? 1
+	       : x->count > y->count ? -1
+				     : (int)x->call - (int)y->call;
 }
 
 static void errors(FILE *out, const struct report_in *in, const struct row *row)
@@ -217,20 +245,24 @@ static void errors(FILE *out, const struct report_in *in, const struct row *row)
 	for (size_t i = 0; i < n; i++)
 		sum += f[i].count;
 	fprintf(out, "%serrors %s%s", sum ? style(in->view, "\033[31m") : "",
-		units_count(buf, sum, in->view->units), sum ? style(in->view, "\033[0m") : "");
+		units_count(buf, sum, in->view->units),
+		sum ? style(in->view, "\033[0m") : "");
 	if (sorted && n) {
 		memcpy(sorted, f, n * sizeof(*f));
 		qsort(sorted, n, sizeof(*f), by_count);
 		for (size_t i = 0; i < n && i < 3; i++)
-			fprintf(out, "%s%s %s %s", i ? ", " : " (", syscalls[sorted[i].call].name,
+			fprintf(out, "%s%s %s %s", i ? ", " : " (",
+				syscalls[sorted[i].call].name,
 				errno_name(sorted[i].err, name),
 				units_count(buf, sorted[i].count, in->view->units));
 		fputs(n > 3 ? ", ...)" : ")", out);
 	}
 	if (again)
-		fprintf(out, "   would block %s", units_count(buf, again, in->view->units));
+		fprintf(out, "   would block %s",
+			units_count(buf, again, in->view->units));
 	if (interrupted)
-		fprintf(out, "   interrupted %s", units_count(buf, interrupted, in->view->units));
+		fprintf(out, "   interrupted %s",
+			units_count(buf, interrupted, in->view->units));
 	fputc('\n', out);
 	free(sorted);
 }
@@ -238,13 +270,20 @@ static void errors(FILE *out, const struct report_in *in, const struct row *row)
 static void remarks(FILE *out, const struct report_in *in, const struct row *row)
 {
 	static const char *const text[NNOTES] = {
-		[NOTE_IO_URING] = "io_uring is used by %s: what it reads and writes is not counted",
-		[NOTE_AIO] = "Linux AIO (io_submit) is used by %s: what it reads and writes is not counted",
-		[NOTE_SETUID] = "set-id programs ran without their rights in %s: use --no-filter",
-		[NOTE_HANDED] = "set-id programs were left alone, and are not counted, in %s",
-		[NOTE_PTRACE] = "tracing was asked for, and refused because iops traces, by %s",
-		[NOTE_SUPERVISED] = "a seccomp supervisor is installed in %s: every call stops there",
-		[NOTE_COMPAT] = "calls of an unknown ABI are made, and not counted, by %s",
+		[NOTE_IO_URING] =
+			"io_uring is used by %s: what it reads and writes is not counted",
+		[NOTE_AIO] = "Linux AIO (io_submit) is used by %s: what it reads and "
+			     "writes is not counted",
+		[NOTE_SETUID] =
+			"set-id programs ran without their rights in %s: use --no-filter",
+		[NOTE_HANDED] =
+			"set-id programs were left alone, and are not counted, in %s",
+		[NOTE_PTRACE] =
+			"tracing was asked for, and refused because iops traces, by %s",
+		[NOTE_SUPERVISED] =
+			"a seccomp supervisor is installed in %s: every call stops there",
+		[NOTE_COMPAT] =
+			"calls of an unknown ABI are made, and not counted, by %s",
 	};
 	const struct totals *t = stats_totals(in->stats);
 	char a[UNITS_LEN], b[UNITS_LEN], who[64];
@@ -252,16 +291,21 @@ static void remarks(FILE *out, const struct report_in *in, const struct row *row
 
 	if (t->apart_operations)
 		fprintf(out, "of these pipes, sockets, terminals: %s operations, %s\n",
-			units_count(a, t->apart_operations, u), units_bytes(b, t->apart_bytes, u));
+			units_count(a, t->apart_operations, u),
+			units_bytes(b, t->apart_bytes, u));
 	if (row->pair && row->pair->operations)
-		fprintf(out, "total counts calls: %s of them were a read of one file and a write of another\n",
+		fprintf(out,
+			"total counts calls: %s of them were a read of one file and a "
+			"write of another\n",
 			units_count(a, row->pair->operations, u));
 	if (t->lost)
-		fprintf(out, "%sLOST: %s operations were not seen%s\n", style(in->view, "\033[31m"),
-			units_count(a, t->lost, u), style(in->view, "\033[0m"));
+		fprintf(out, "%sLOST: %s operations were not seen%s\n",
+			style(in->view, "\033[31m"), units_count(a, t->lost, u),
+			style(in->view, "\033[0m"));
 	for (int i = 0; i < NNOTES; i++)
 		if (t->notes[i] && text[i]) {
-			snprintf(who, sizeof(who), "%s process%s", units_count(a, t->notes[i], u),
+			snprintf(who, sizeof(who), "%s process%s",
+				units_count(a, t->notes[i], u),
 				t->notes[i] == 1 ? "" : "es");
 			fputs("note: ", out);
 #pragma GCC diagnostic push
@@ -280,8 +324,8 @@ static void left_behind(FILE *out, const struct report_in *in)
 
 	if (!all)
 		return;
-	fprintf(out, "still running, not included from here on: %llu process%s (", (unsigned long long)all,
-		all == 1 ? "" : "es");
+	fprintf(out, "still running, not included from here on: %llu process%s (",
+		(unsigned long long)all, all == 1 ? "" : "es");
 	for (size_t i = 0; i < n && shown < 4; i++)
 		if (p[i].running_on)
 			fprintf(out, "%s%d %s", shown++ ? ", " : "", p[i].pid,
@@ -336,7 +380,8 @@ static bool is_text(const struct column *c, struct line *l, size_t n)
 }
 
 /* How wide the widest text column may be: what the others leave of the terminal. */
-static size_t text_room(const struct grid *g, struct line *l, size_t n, const struct view *v)
+static size_t text_room(
+	const struct grid *g, struct line *l, size_t n, const struct view *v)
 {
 	size_t fixed = 0, texts = 0;
 	char title[64], buf[UNITS_LEN];
@@ -355,7 +400,8 @@ static size_t text_room(const struct grid *g, struct line *l, size_t n, const st
 	}
 	if (!v->width || !texts)
 		return WIDE * 20;
-	return v->width > fixed + NAME_MIN * texts ? (v->width - fixed) / texts : NAME_MIN;
+	return v->width > fixed + NAME_MIN * texts ? (v->width - fixed) / texts
+						   : NAME_MIN;
 }
 
 static bool is_id(const struct column *c)
@@ -364,7 +410,8 @@ static bool is_id(const struct column *c)
 					!strcmp(c->name, "inode"));
 }
 
-static int fill_line(struct libscols_line *ln, const struct grid *g, struct line *l, size_t room)
+static int fill_line(
+	struct libscols_line *ln, const struct grid *g, struct line *l, size_t room)
 {
 	const struct view *v = l->in->view;
 	char buf[UNITS_LEN], shown[WIDE * 24];
@@ -373,8 +420,10 @@ static int fill_line(struct libscols_line *ln, const struct grid *g, struct line
 	for (unsigned c = 0; c < g->n && !err; c++) {
 		struct value val = column_value(g->column[c], l);
 		bool name = !g->column[c]->of_series && val.type == VALUE_NONE && !c;
-		const char *text = name ? "(unknown)"
-					: value_text(&val, is_id(g->column[c]) ? UNITS_RAW : v->units, buf);
+		const char *text =
+			name ? "(unknown)"
+			     : value_text(&val,
+				       is_id(g->column[c]) ? UNITS_RAW : v->units, buf);
 		if (val.type == VALUE_STR)
 			text = units_elide(shown, sizeof(shown), text, room, v->utf8);
 		err = scols_line_set_data(ln, c, text);
@@ -402,8 +451,8 @@ static int breakdown(FILE *out, const struct report_in *in, enum dim dim)
 	for (unsigned c = 0; c < g.n && !err; c++)
 		err = add_column(tb, title_of(g.column[c], v->ncolumns, title),
 			      !is_text(g.column[c], l, shown))
-			? 0
-			: -ENOMEM;
+			      ? 0
+			      : -ENOMEM;
 	for (size_t i = 0; i < shown && !err; i++) {
 		struct libscols_line *ln = scols_table_new_line(tb, NULL);
 		err = ln ? fill_line(ln, &g, &l[i], room) : -ENOMEM;

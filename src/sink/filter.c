@@ -51,9 +51,12 @@ static int filter_close(struct sink *sink)
 	return 0;
 }
 
-int filter_new(struct sink **out, const struct filter *f, struct names *names, struct sink *to)
+int filter_new(
+	struct sink **out, const struct filter *f, struct names *names, struct sink *to)
 {
-	static const struct sink_ops ops = { .name = "filter", .put = filter_put, .close = filter_close };
+	static const struct sink_ops ops = {
+		.name = "filter", .put = filter_put, .close = filter_close
+	};
 	struct filter_sink *s = calloc(1, sizeof(*s));
 
 	if (!s)

@@ -48,32 +48,41 @@ static int interval_put(struct sink *sink, const struct op *op)
 static int row_table(struct interval *s, char *buf, size_t size, double from, double to)
 {
 	const struct sums *r = &s->sum[CLASS_READ], *w = &s->sum[CLASS_WRITE];
-	char a[UNITS_LEN], b[UNITS_LEN], c[UNITS_LEN], d[UNITS_LEN], e[UNITS_LEN], f[UNITS_LEN];
+	char a[UNITS_LEN], b[UNITS_LEN], c[UNITS_LEN], d[UNITS_LEN], e[UNITS_LEN],
+		f[UNITS_LEN];
 	enum units u = s->args.units;
 	double span = to > from ? to - from : 1e-9;
 	int n = 0;
 
 	if (s->rows % HEADER_EVERY == 0)
-		n = snprintf(buf, size, "%8s  %9s %10s  %9s %10s  %7s  %9s %11s\n", "time", "reads", "bytes",
-			"writes", "bytes", "sync", "IOPS", "throughput");
-	return n + snprintf(buf + n, size - n, "%6.2f s  %9s %10s  %9s %10s  %7s  %9s %11s\n", to,
+		n = snprintf(buf, size, "%8s  %9s %10s  %9s %10s  %7s  %9s %11s\n",
+			"time", "reads", "bytes", "writes", "bytes", "sync", "IOPS",
+			"throughput");
+	return n + snprintf(buf + n, size - n,
+			   "%6.2f s  %9s %10s  %9s %10s  %7s  %9s %11s\n", to,
 			   units_count(a, r->operations, u), units_bytes(b, r->bytes, u),
 			   units_count(c, w->operations, u), units_bytes(d, w->bytes, u),
 			   units_count(e, s->sum[CLASS_SYNC].operations, u),
 			   units_count(f, (uint64_t)((double)s->calls / span + 0.5), u),
-			   units_rate((char[UNITS_LEN]){ 0 }, (double)(r->bytes + w->bytes) / span, u));
+			   units_rate((char[UNITS_LEN]){ 0 },
+				   (double)(r->bytes + w->bytes) / span, u));
 }
 
-static int row_values(struct interval *s, char *buf, size_t size, uint64_t from, uint64_t to)
+static int row_values(
+	struct interval *s, char *buf, size_t size, uint64_t from, uint64_t to)
 {
 	bool json = s->args.format == INTERVAL_JSON;
 	int n = 0;
 
 	if (json)
-		n = snprintf(buf, size, "{\"schema\": \"iops.interval/1\", \"from_ns\": %" PRIu64 ", \"to_ns\": %" PRIu64,
+		n = snprintf(buf, size,
+			"{\"schema\": \"iops.interval/1\", \"from_ns\": %" PRIu64
+			", \"to_ns\": %" PRIu64,
 			from, to);
 	else if (!s->rows)
-		n = snprintf(buf, size, "from_ns,to_ns,read_operations,read_bytes,read_errors,write_operations,"
+		n = snprintf(buf, size,
+			"from_ns,to_ns,read_operations,read_bytes,read_errors,write_"
+			"operations,"
 			"write_bytes,write_errors,sync_operations,meta_operations\r\n");
 	if (!json)
 		n += snprintf(buf + n, size - n, "%" PRIu64 ",%" PRIu64, from, to);
@@ -81,10 +90,12 @@ static int row_values(struct interval *s, char *buf, size_t size, uint64_t from,
 		const struct sums *x = &s->sum[c];
 		if (json)
 			n += snprintf(buf + n, size - n,
-				", \"%s\": {\"operations\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"errors\": %" PRIu64 "}",
+				", \"%s\": {\"operations\": %" PRIu64
+				", \"bytes\": %" PRIu64 ", \"errors\": %" PRIu64 "}",
 				op_class_name(c), x->operations, x->bytes, x->errors);
 		else if (c <= CLASS_WRITE)
-			n += snprintf(buf + n, size - n, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, x->operations,
+			n += snprintf(buf + n, size - n,
+				",%" PRIu64 ",%" PRIu64 ",%" PRIu64, x->operations,
 				x->bytes, x->errors);
 		else
 			n += snprintf(buf + n, size - n, ",%" PRIu64, x->operations);
@@ -97,7 +108,8 @@ static int interval_tick(struct sink *sink, uint64_t now_ns)
 	struct interval *s = (struct interval *)sink;
 	char buf[1024];
 	int n = s->args.format == INTERVAL_TABLE
-			? row_table(s, buf, sizeof(buf), (double)s->from_ns / 1e9, (double)now_ns / 1e9)
+			? row_table(s, buf, sizeof(buf), (double)s->from_ns / 1e9,
+				  (double)now_ns / 1e9)
 			: row_values(s, buf, sizeof(buf), s->from_ns, now_ns);
 
 	s->rows++;
@@ -116,7 +128,10 @@ static int interval_close(struct sink *sink)
 int interval_new(struct sink **out, const struct interval_args *args)
 {
 	static const struct sink_ops ops = {
-		.name = "interval", .put = interval_put, .tick = interval_tick, .close = interval_close,
+		.name = "interval",
+		.put = interval_put,
+		.tick = interval_tick,
+		.close = interval_close,
 	};
 	struct interval *s = calloc(1, sizeof(*s));
 

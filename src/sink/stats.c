@@ -94,18 +94,43 @@ static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t 
 
 	key[1] = 0;
 	switch (dim) {
-	case DIM_FILE: key[0] = op->file; break;
-	case DIM_DIR: key[0] = f->dir; break;
-	case DIM_TYPE: key[0] = f->type; break;
-	case DIM_PROCESS: key[0] = s->last_proc; break;
-	case DIM_THREAD: key[0] = s->last_proc; key[1] = op->tid; break;
-	case DIM_COMMAND: key[0] = op->comm; break;
-	case DIM_CALL: key[0] = op->call & OP_CALL; break;
-	case DIM_KIND: key[0] = op->kind; break;
-	case DIM_DEVICE: key[0] = (uint64_t)f->major << 32 | f->minor; key[1] = !!f->inode; break;
-	case DIM_MOUNT: key[0] = f->mount; break;
-	case DIM_ERROR: key[0] = op->ret < 0 && !op_interrupted(op->ret) ? -op->ret : 0; break;
-	default: key[0] = 0;
+	case DIM_FILE:
+		key[0] = op->file;
+		break;
+	case DIM_DIR:
+		key[0] = f->dir;
+		break;
+	case DIM_TYPE:
+		key[0] = f->type;
+		break;
+	case DIM_PROCESS:
+		key[0] = s->last_proc;
+		break;
+	case DIM_THREAD:
+		key[0] = s->last_proc;
+		key[1] = op->tid;
+		break;
+	case DIM_COMMAND:
+		key[0] = op->comm;
+		break;
+	case DIM_CALL:
+		key[0] = op->call & OP_CALL;
+		break;
+	case DIM_KIND:
+		key[0] = op->kind;
+		break;
+	case DIM_DEVICE:
+		key[0] = (uint64_t)f->major << 32 | f->minor;
+		key[1] = !!f->inode;
+		break;
+	case DIM_MOUNT:
+		key[0] = f->mount;
+		break;
+	case DIM_ERROR:
+		key[0] = op->ret < 0 && !op_interrupted(op->ret) ? -op->ret : 0;
+		break;
+	default:
+		key[0] = 0;
 	}
 }
 
@@ -193,7 +218,8 @@ static void access_add(struct access *a, const struct op *op)
 
 static int file_add(struct stats *s, struct row *r, const struct op *op)
 {
-	if (op->ret < 0 || op->call & OP_SUM || (op->kind != OP_READ && op->kind != OP_WRITE))
+	if (op->ret < 0 || op->call & OP_SUM ||
+		(op->kind != OP_READ && op->kind != OP_WRITE))
 		return 0;
 	if (!r->access && !(r->access = calloc(2, sizeof(*r->access))))
 		return -ENOMEM;
@@ -437,7 +463,8 @@ int series_merge(struct series *a, const struct series *b)
 	a->bytes += b->bytes;
 	a->requested += b->requested;
 	a->time_ns += b->time_ns;
-	if (hist_merge(&a->size, &b->size) < 0 || hist_merge(&a->latency, &b->latency) < 0)
+	if (hist_merge(&a->size, &b->size) < 0 ||
+		hist_merge(&a->latency, &b->latency) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -481,10 +508,11 @@ int stats_total(const struct stats *s, struct row *out)
 		for (int c = 0; c < NCLASS && !err; c++)
 			if (r->series[c])
 				err = series_of(&out->series[c])
-					? series_merge(out->series[c], r->series[c])
-					: -ENOMEM;
+					      ? series_merge(out->series[c], r->series[c])
+					      : -ENOMEM;
 		if (!err && r->pair)
-			err = series_of(&out->pair) ? series_merge(out->pair, r->pair) : -ENOMEM;
+			err = series_of(&out->pair) ? series_merge(out->pair, r->pair)
+						    : -ENOMEM;
 	}
 	if (err)
 		row_fini(out);

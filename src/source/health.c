@@ -57,8 +57,8 @@ static int try_filter(void)
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EPERM;
 }
 
-static void set(struct source_health *h, const char *name, const char *status, const char *reason,
-	const char *enable)
+static void set(struct source_health *h, const char *name, const char *status,
+	const char *reason, const char *enable)
 {
 	h->name = name;
 	h->status = status;
@@ -70,9 +70,13 @@ static void refused(struct source_health *h, const char *name, int err)
 {
 	char why[200];
 
-	snprintf(why, sizeof(why), "ptrace(2): %s; a container's seccomp profile or a security module forbids it",
+	snprintf(why, sizeof(why),
+		"ptrace(2): %s; a container's seccomp profile or a security module "
+		"forbids it",
 		strerror(-err));
-	set(h, name, "no", why, "run the container with --cap-add=SYS_PTRACE --security-opt seccomp=unconfined");
+	set(h, name, "no", why,
+		"run the container with --cap-add=SYS_PTRACE --security-opt "
+		"seccomp=unconfined");
 }
 
 unsigned ptrace_health(struct source_health *row)
@@ -83,24 +87,30 @@ unsigned ptrace_health(struct source_health *row)
 	if (err < 0)
 		refused(&row[0], "ptrace run", err);
 	else if (filter < 0)
-		set(&row[0], "ptrace run", "limited", "seccomp filters are not allowed: every call stops, not only I/O",
+		set(&row[0], "ptrace run", "limited",
+			"seccomp filters are not allowed: every call stops, not only I/O",
 			"run the container with --security-opt seccomp=unconfined");
 	else if (geteuid())
-		set(&row[0], "ptrace run", "works", "set-id programs below the command run without their rights",
+		set(&row[0], "ptrace run", "works",
+			"set-id programs below the command run without their rights",
 			"sudo iops run ...");
 	else
-		set(&row[0], "ptrace run", "works", "every call, with a seccomp filter", "");
+		set(&row[0], "ptrace run", "works", "every call, with a seccomp filter",
+			"");
 
 	if (err < 0)
 		refused(&row[1], "ptrace attach", err);
 	else if (scope == 3)
-		set(&row[1], "ptrace attach", "no", "kernel.yama.ptrace_scope is 3, which lasts until the next boot",
+		set(&row[1], "ptrace attach", "no",
+			"kernel.yama.ptrace_scope is 3, which lasts until the next boot",
 			"set kernel.yama.ptrace_scope=0 in /etc/sysctl.d and reboot");
 	else if (scope > 0 && geteuid())
-		set(&row[1], "ptrace attach", "no", "kernel.yama.ptrace_scope allows it to root only",
+		set(&row[1], "ptrace attach", "no",
+			"kernel.yama.ptrace_scope allows it to root only",
 			"sudo sysctl kernel.yama.ptrace_scope=0");
 	else if (geteuid())
-		set(&row[1], "ptrace attach", "works", "processes of your own", "sudo iops attach ...");
+		set(&row[1], "ptrace attach", "works", "processes of your own",
+			"sudo iops attach ...");
 	else
 		set(&row[1], "ptrace attach", "works", "any process", "");
 	return 2;
@@ -109,13 +119,18 @@ unsigned ptrace_health(struct source_health *row)
 unsigned proc_health(struct source_health *row)
 {
 	if (!access("/proc/self/io", R_OK))
-		set(&row[0], "proc", "limited", "counters only: no files, no sizes, no latency", "");
+		set(&row[0], "proc", "limited",
+			"counters only: no files, no sizes, no latency", "");
 	else
-		set(&row[0], "proc", "no", "/proc/PID/io is missing: the kernel lacks CONFIG_TASK_IO_ACCOUNTING",
+		set(&row[0], "proc", "no",
+			"/proc/PID/io is missing: the kernel lacks "
+			"CONFIG_TASK_IO_ACCOUNTING",
 			"boot a kernel with CONFIG_TASK_IO_ACCOUNTING=y");
 	if (!access("/proc/diskstats", R_OK))
-		set(&row[1], "system", "limited", "the whole machine's disks, not a process's", "");
+		set(&row[1], "system", "limited",
+			"the whole machine's disks, not a process's", "");
 	else
-		set(&row[1], "system", "no", "/proc/diskstats cannot be read", "mount -t proc proc /proc");
+		set(&row[1], "system", "no", "/proc/diskstats cannot be read",
+			"mount -t proc proc /proc");
 	return 2;
 }

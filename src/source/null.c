@@ -34,8 +34,11 @@ static int null_open(struct source **out, const struct source_args *args)
 	s->call[1] = syscall_by_name("write");
 	s->comm = names_add(args->names, "null", 4);
 	for (unsigned i = 0; i < FILES; i++) {
-		struct file f = { .type = FILE_REGULAR, .inode = i + 1, .major = 8, .minor = 1 };
-		f.path = names_add(args->names, path, snprintf(path, sizeof(path), "/null/%u", i));
+		struct file f = {
+			.type = FILE_REGULAR, .inode = i + 1, .major = 8, .minor = 1
+		};
+		f.path = names_add(
+			args->names, path, snprintf(path, sizeof(path), "/null/%u", i));
 		s->file[i] = names_add_file(args->names, &f);
 	}
 	*out = &s->base;

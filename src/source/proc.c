@@ -62,7 +62,9 @@ static int read_io(pid_t pid, struct counts *sum)
 	FILE *f = fopen(path, "re");
 	if (!f)
 		return -errno;
-	int n = fscanf(f, "rchar: %" SCNu64 " wchar: %" SCNu64 " syscr: %" SCNu64 " syscw: %" SCNu64,
+	int n = fscanf(f,
+		"rchar: %" SCNu64 " wchar: %" SCNu64 " syscr: %" SCNu64
+		" syscw: %" SCNu64,
 		&rchar, &wchar, &syscr, &syscw);
 	int err = n == 4 ? 0 : errno ? -errno : -EINVAL;
 	fclose(f);
@@ -111,16 +113,21 @@ static struct counts read_all(const struct counter *c)
 }
 
 /* What has been counted since the last time. A process that left takes its share away. */
-static int put_delta(struct counter *c, struct sink *to, const struct counts *now, struct counts *told,
-	struct op *op)
+static int put_delta(struct counter *c, struct sink *to, const struct counts *now,
+	struct counts *told, struct op *op)
 {
 	int err = 0;
 
 	for (int k = 0; k < 2 && !err; k++) {
-		if (now->operations[k] <= told->operations[k] && now->bytes[k] <= told->bytes[k])
+		if (now->operations[k] <= told->operations[k] &&
+			now->bytes[k] <= told->bytes[k])
 			continue;
-		uint64_t n = now->operations[k] > told->operations[k] ? now->operations[k] - told->operations[k] : 0;
-		uint64_t bytes = now->bytes[k] > told->bytes[k] ? now->bytes[k] - told->bytes[k] : 0;
+		uint64_t n = now->operations[k] > told->operations[k]
+				     ? now->operations[k] - told->operations[k]
+				     : 0;
+		uint64_t bytes = now->bytes[k] > told->bytes[k]
+					 ? now->bytes[k] - told->bytes[k]
+					 : 0;
 		op->kind = k ? OP_WRITE : OP_READ;
 		op->want = n;
 		op->ret = (int64_t)bytes;
@@ -134,11 +141,16 @@ static int put_delta(struct counter *c, struct sink *to, const struct counts *no
 
 static struct op sum_op(pid_t pid)
 {
-	return (struct op){ .pid = pid, .tid = pid, .fd = -1, .call = OP_SUM, .dur_ns = OP_NO_TIME,
+	return (struct op){ .pid = pid,
+		.tid = pid,
+		.fd = -1,
+		.call = OP_SUM,
+		.dur_ns = OP_NO_TIME,
 		.offset = OP_NO_OFFSET };
 }
 
-static struct counter *counter_new(const struct source_args *args, const struct source_ops *ops)
+static struct counter *counter_new(
+	const struct source_args *args, const struct source_ops *ops)
 {
 	struct counter *c = calloc(1, sizeof(*c));
 
@@ -198,7 +210,8 @@ static int proc_open(struct source **out, const struct source_args *args)
 
 	for (unsigned i = 0; c && !err && i < c->npids; i++)
 		if ((err = read_io(c->pids[i], &none)) < 0)
-			diag_err(err == -ENOENT ? ESRCH : err, "cannot read the counters of process %d", c->pids[i]);
+			diag_err(err == -ENOENT ? ESRCH : err,
+				"cannot read the counters of process %d", c->pids[i]);
 	if (!err && !args->launch)
 		c->first = read_all(c);
 	if (!err && args->launch)
@@ -250,10 +263,13 @@ static bool whole_disk(const char *name)
 	return !slaves;
 }
 
-static struct disk *disk_of(struct counter *c, const char *name, uint32_t major, uint32_t minor)
+static struct disk *disk_of(
+	struct counter *c, const char *name, uint32_t major, uint32_t minor)
 {
 	char path[160];
-	struct file f = { .major = major, .minor = minor, .type = FILE_BLOCK, .inode = 1 };
+	struct file f = {
+		.major = major, .minor = minor, .type = FILE_BLOCK, .inode = 1
+	};
 	int len = snprintf(path, sizeof(path), "/dev/%s", name);
 
 	f.path = names_add(c->names, path, len);
@@ -279,8 +295,10 @@ static int read_disks(struct counter *c, struct sink *to)
 	if (!f)
 		return -errno;
 	while (!err && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%u %u %127s %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64, &major,
-			    &minor, name, &r, &rs, &w, &ws) != 7)
+		if (sscanf(line,
+			    "%u %u %127s %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64
+			    " %*u %" SCNu64,
+			    &major, &minor, name, &r, &rs, &w, &ws) != 7)
 			continue;
 		struct disk *d = disk_of(c, name, major, minor);
 		struct counts now = { { r, w }, { rs * SECTOR, ws * SECTOR } };

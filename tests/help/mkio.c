@@ -1,6 +1,5 @@
 /*
- * mkio [-t THREADS] [-f FORKS] [-x EXECS] [-X] [-s USEC | -S USEC] [-r REPEAT] [-o FILE]
- *      'OP args' ...
+ * mkio [-t THREADS] [-f FORKS] [-x EXECS] [-X] [-s|-S USEC] [-r REPEAT] [-o FILE] OP...
  *
  * Does exactly the I/O that the OPs (see ops[]) say and prints what a tracer must find.
  * Every call that is counted is a raw system call, so no libc can replace or repeat it.
@@ -34,18 +33,15 @@
 #define SYS_newfstatat SYS_fstatat64
 #endif
 
-enum { OUT_SIZE = 8192, BUF_SIZE = 4 << 20, NAME_SIZE = 512, MAX_FILES = 128,
-       MAX_SLOTS = 32, MAX_CALLS = 100, MAX_PAR = 64, BATCH = 64 };
+enum { OUT_SIZE = 8192, BUF_SIZE = 4 << 20, NAME_SIZE = 512, NFILES = 128, NSLOTS = 32,
+       NCALLS = 100, MAX_PAR = 64, BATCH = 64 };
 enum { RD = 1, WR = 2, SYNC = 4, META = 8, BYTES = 16, COUNTED = 31, TRUNC = 32,
        MANY = 64, SECOND = 128, LATE = 256, FORK = 512, SPAWN = 1024 };
-enum { OPS, SIZE, ERRORS, AGAIN, INTR, NCOUNTS };
+enum { OPS, SIZE, ERRORS, AGAIN, INTR, NCNT };
 
 typedef unsigned long long u64 __attribute__((aligned(8)));
-struct file { u64 rw[2][NCOUNTS]; char name[NAME_SIZE]; };
-struct totals {
-	u64 lock, nfiles, execs, call[MAX_CALLS][NCOUNTS];
-	struct file file[MAX_FILES];
-};
+struct file { u64 rw[2][NCNT]; char name[NAME_SIZE]; };
+struct totals { u64 lock, nfiles, execs, call[NCALLS][NCNT]; struct file file[NFILES]; };
 struct slot { char path[NAME_SIZE]; int fd, file, at_end; };
 struct worker {
 	struct totals *t;
@@ -53,14 +49,14 @@ struct worker {
 	char **lines;
 	long id;
 	pthread_t thread;
-	struct slot slots[MAX_SLOTS];
+	struct slot slots[NSLOTS];
 };
 /* One OP at work. Its descriptors r and x are what is read, w and y what is written. */
 struct arg {
 	struct worker *w;
 	char *steps, *path[2];
 	long long n, usec, size, off, out;
-	int kind, fd[4], file[4], owned;
+	int kind, fd[4], file[2], owned;
 	struct sockaddr_in sa;
 	socklen_t sa_size;
 };
@@ -69,7 +65,7 @@ struct call { const char *name; long nr, kind; long (*fn)(struct arg *); };
 /* Every thread reads into the one sink: what arrives there is of no interest. */
 static char pattern[BUF_SIZE] __attribute__((aligned(4096)));
 static char sink[BUF_SIZE] __attribute__((aligned(4096)));
-static const struct call calls[MAX_CALLS];
+static const struct call calls[NCALLS];
 
 #define NEXT(p) ((p) + strcspn(p, " ") + (strchr(p, ' ') ? 1 : 0))
 #define P(x) ((long)(x))
@@ -130,9 +126,8 @@ static long io(struct arg *a, const struct call *c, const int file[2], const lon
 static long run_step(struct arg *a, const char *step, long n)
 {
 	static const struct termios raw_tty = { .c_cflag = CS8 | CREAD, .c_cc[VMIN] = 1 };
-	static const char regs[] = "rwxy_dAB";
 	const struct call *c = find(step);
-	const char *reg, *p = step + strcspn(step, "= ");
+	const char *p = step + strcspn(step, "= ");
 	char *b = c->kind & WR ? pattern : sink, st[256];
 	struct iovec all = { b, c->kind & MANY ? a->size : n }, v[3] = {
 		{ b, n / 3 }, { b + n / 3, n / 3 }, { b + n / 3 * 2, n - n / 3 * 2 } };
@@ -168,15 +163,14 @@ static long run_step(struct arg *a, const char *step, long n)
 		return c->fn(a);
 	for (i = 0; *p && *++p && *p != ' ' && *p != '>'; i++) {
 		args[i] = val[(int)*p];
-		reg = strchr(regs, *p);
-		if (reg && reg < regs + 6)
-			file[(reg - regs) & 1] = a->file[(reg - regs) & 3];
+		file[0] = *p == 'r' ? a->file[0] : file[0];
+		file[1] = *p == 'w' || *p == 'd' ? a->file[1] : file[1];
 	}
 	r = io(a, c, file, args);
 	if (*p != '>' || r < 0)
 		return r;
-	i = strchr(regs, p[1]) - regs;
-	a->owned |= i < 4 ? 1 << i : i == 6 ? 3 : 12;
+	i = strcspn("rwxyAB", (char[2]){ p[1] });
+	a->owned |= i < 4 ? 1 << i : i == 4 ? 3 : 12;
 	if (i < 4)
 		a->fd[i] = r;
 	return r;
@@ -200,17 +194,16 @@ static long do_file(struct arg *a)
 		sched_yield();
 	for (i = 0; i < t->nfiles && strcmp(t->file[i].name, name); i++)
 		;
-	CHECK(i < MAX_FILES && !strpbrk(name, "\"\\\n"), "file names");
+	CHECK(i < NFILES && !strpbrk(name, "\"\\\n"), "file names");
 	if (i == t->nfiles)
 		strcpy(t->file[t->nfiles++].name, name);
 	__atomic_clear(&t->lock, __ATOMIC_RELEASE);
-	a->file[1] = i;
-	return 0;
+	return a->file[1] = i;
 }
 
 static struct slot *slot_of(struct arg *a, const char *path)
 {
-	for (int i = 0; i < MAX_SLOTS; i++)
+	for (int i = 0; i < NSLOTS; i++)
 		if (!strcmp(a->w->slots[i].path, path))
 			return a->w->slots + i;
 	return NULL;
@@ -349,28 +342,30 @@ static long do_threads(struct arg *a)
 
 #define N(name, kind) { #name, SYS_##name, kind, NULL }
 #define F(name, fn, kind) { #name, -1, kind, fn }
-static const struct call calls[MAX_CALLS] = {
+static const struct call calls[NCALLS] = {
 	N(read, RD), N(write, WR), N(pread64, RD), N(pwrite64, WR), N(readv, RD),
 	N(writev, WR), N(preadv, RD), N(pwritev, WR), N(preadv2, RD), N(pwritev2, WR),
-	N(sendto, WR), N(recvfrom, RD | TRUNC), N(sendmsg, WR), N(recvmsg, RD), N(tee, BYTES),
-	N(sendmmsg, WR | MANY), N(recvmmsg, RD | MANY), N(sendfile, RD | WR), N(vmsplice, WR),
+	N(sendto, WR), N(recvfrom, RD | TRUNC), N(sendmsg, WR), N(recvmsg, RD),
+	N(sendmmsg, WR | MANY), N(recvmmsg, RD | MANY), N(sendfile, RD | WR),
+	N(copy_file_range, RD | WR), N(splice, RD | WR), N(vmsplice, WR), N(tee, BYTES),
 #ifdef SYS_socketcall
 	{ "socketcall:send", SYS_socketcall, WR, NULL },
 	{ "socketcall:recv", SYS_socketcall, RD, NULL },
 #endif
-	N(copy_file_range, RD | WR), N(splice, RD | WR), N(fsync, SYNC), N(fdatasync, SYNC),
+	{ "recvfrom:peek", SYS_recvfrom, BYTES, NULL }, N(fsync, SYNC), N(fdatasync, SYNC),
 	N(sync_file_range, SYNC), N(msync, SYNC), N(syncfs, SYNC), N(sync, SYNC),
-	{ "recvfrom:peek", SYS_recvfrom, BYTES, NULL }, N(openat, META), N(close, META),
-	{ STAT, SYS_newfstatat, META, NULL }, N(lseek, META), N(statx, META), N(chdir, META),
-	N(readlinkat, META), N(fchdir, META), N(unlinkat, META), N(renameat2, META),
+	N(openat, META), N(close, META), N(lseek, META), N(statx, META), N(chdir, META),
+	N(fchdir, META), N(readlinkat, META), N(unlinkat, META), N(renameat2, META),
+	{ STAT, SYS_newfstatat, META, NULL },
 	/* Those from here on are not counted. */
 	N(dup, 0), N(dup3, 0), N(fcntl, 0), N(pipe2, 0), N(socketpair, 0), N(socket, 0),
-	N(bind, 0), N(getsockname, 0), N(listen, 0), N(connect, 0), N(accept4, 0), N(ioctl, 0),
-	N(eventfd2, 0), N(memfd_create, 0), F(slot, do_slot, 0), F(slot_r, do_slot, RD),
-	F(slot_w, do_slot, WR), F(slot_q, do_slot, WR | SECOND), F(forget, do_forget, 0),
-	F(moved, do_forget, SECOND), F(file, do_file, 0), F(scm, do_scm, 0),
-	F(fork, do_child, FORK), F(vfork, do_child, 0), F(spawn, do_child, SPAWN),
-	F(storm, do_threads, 0), F(late, do_threads, LATE), F(sleep, do_sleep, 0),
+	N(bind, 0), N(getsockname, 0), N(listen, 0), N(connect, 0), N(accept4, 0),
+	N(ioctl, 0), N(eventfd2, 0), N(memfd_create, 0), F(slot, do_slot, 0),
+	F(slot_r, do_slot, RD), F(slot_w, do_slot, WR), F(slot_q, do_slot, WR | SECOND),
+	F(forget, do_forget, 0), F(moved, do_forget, SECOND), F(file, do_file, 0),
+	F(scm, do_scm, 0), F(fork, do_child, FORK), F(vfork, do_child, 0),
+	F(spawn, do_child, SPAWN), F(storm, do_threads, 0), F(late, do_threads, LATE),
+	F(sleep, do_sleep, 0),
 };
 
 /*
@@ -384,27 +379,27 @@ static const struct call calls[MAX_CALLS] = {
 #define INET "bind=x@l getsockname=x@L "
 #define PUMP "write=wbn read=rbn"
 static char *const ops[] = {
-	"write FS slot_w | write=wbn", "read FS slot_r | read=rbn", "sync N | sync",
+	"write FS slot_w | write=wbn", "read FS slot_r | read=rbn",
 	"pwrite FSO slot_w | pwrite64=wbnoO", "pread FSO slot_r | pread64=rbnoO",
-	"writev FS slot_w | writev=wv3", "readv FS slot_r | readv=rv3", "vfork N | vfork",
+	"writev FS slot_w | writev=wv3", "readv FS slot_r | readv=rv3",
 	"pwritev FSO slot_w | pwritev=wv3oO", "preadv FSO slot_r | preadv=rv3oO",
 	"pwritev2 FSO slot_w | pwritev2=wv3oO", "preadv2 FSO slot_r | preadv2=rv3oO",
 	"append FS openat=.paM>w file | write=wbn", "null S openat=.NR>w | write=wbn",
 	"cloexec FS slot_w fcntl=w21 | write=wbn", "zero S openat=.Z>r | read=rbn",
-	"unlinked FS openat=.pCM>w unlinkat=.p file | write=wbn", "spawn N | spawn",
+	"unlinked FS openat=.pCM>w unlinkat=.p file | write=wbn",
 	"dup FS slot_w dup3=whE>r dup=w>w | write=dbn", "fsync FN slot | fsync=w",
 	"scm FS slot_w socketpair=110B>B scm | write=wbn", "syncfs FN slot | syncfs=w",
 	"chdir_rel FFS openat=.HD>x chdir=p openat=.qCM>w fchdir=x file | write=wbn",
 	"openat_rel FFS openat=.pD>x openat=xqCM>w file | write=wbn", "sleep U | sleep",
 	"sendfile FFS slot_r slot_q | sendfile=wr0n", "blockread UN" PIPE "late",
-	"copy_file_range FFS slot_r slot_q | copy_file_range=r0w0n",
-	"splice FS65536O slot_w pipe2=B0>B | splice=riy0n splice=x0wjn", "sock" STREAM PUMP,
+	"copy_file_range FFS slot_r slot_q | copy_file_range=r0w0n", "spawn N | spawn",
+	"splice FS65536O slot_w pipe2=B0>B | splice=riy0n splice=x0wjn", "sync N | sync",
 	"tee S65536 pipe2=B0>B" PIPE "write=wbn tee=ryn read=xbn read=rbn",
 	"vmsplice S65536" PIPE "vmsplice=wV1 read=rbn", "pipe S65536" PIPE PUMP,
-	"peek" STREAM "sendto=wbnf recvfrom:peek=rbnk recvfrom=rbnf", "msync N | msync=P64",
+	"sock" STREAM PUMP, "send" STREAM "sendto=wbnf recvfrom=rbnf",
 	"sendmsg" STREAM "sendmsg=wmf recvmsg=rmf", "fork N" PIPE "fork read=rbn",
-	"send" STREAM "sendto=wbnf recvfrom=rbnf", "mmsg S1024" DGRAM "sendmmsg=wYQ recvmmsg=rYn",
-	/* This one is only where there is such a call. */
+	"peek" STREAM "sendto=wbnf recvfrom:peek=rbnk recvfrom=rbnf", "vfork N | vfork",
+	"mmsg S1024" DGRAM "sendmmsg=wYQ recvmmsg=rYn", "openfail N | openat=.F",
 	"socketcall S65536" DGRAM "socketcall:send=9S socketcall:recv=8S",
 	"udp S60000 socket=220>x " INET "socket=220>w connect=w@l dup=x>r | "
 	"sendto=wbnf recvfrom=rbnf", "eventfd N eventfd2=00>w dup=w>r | " PUMP,
@@ -416,16 +411,14 @@ static char *const ops[] = {
 	"badf N openat=.NR>w dup3=whE close=h | read=hbn", "open FN | openat=.p close=n",
 	"trunc_dgram N" DGRAM "sendto=wb5 recvfrom=rb8T", "unlink F | forget unlinkat=.p",
 	"thread_storm N openat=.NR>w | storm", "fdatasync FN slot | fdatasync=w",
-	"rename FF | renameat2=.p.q moved", "openfail N | openat=.F", "stat FN | " STAT "=.ps",
+	"rename FF | renameat2=.p.q moved", "stat FN | " STAT "=.ps",
 	/* The flags are the 4th argument, with 32 bits (two for each offset) the 6th. */
-	"sync_file_range FN slot | sync_file_range=w00707",
+	"sync_file_range FN slot | sync_file_range=w00707", "msync N | msync=P64",
 	NULL
 };
 
 static void parse(struct arg *a, char *line, const char *text)
 {
-	long long *const to[128] = { ['O'] = &a->off, ['N'] = &a->n, ['U'] = &a->usec,
-				     ['S'] = &a->size };
 	char *word = line, *end, *save, *const *op = ops;
 
 	CHECK(strlen(text) < 2 * NAME_SIZE, text);
@@ -438,6 +431,8 @@ static void parse(struct arg *a, char *line, const char *text)
 	strtok_r(line, " ", &save);
 	for (a->steps = strchr(*op, ' ') + 1; *a->steps != ' ';) {
 		int c = *a->steps++, max = strtol(a->steps, &a->steps, 10);
+		long long *to = c == 'O' ? &a->off : c == 'N' ? &a->n :
+				c == 'U' ? &a->usec : &a->size;
 
 		word = strtok_r(NULL, " ", &save);
 		end = "";
@@ -445,7 +440,7 @@ static void parse(struct arg *a, char *line, const char *text)
 		if (c == 'F')
 			a->path[a->path[0] ? 1 : 0] = word;
 		else
-			*to[c] = word ? strtoll(word, &end, 0) : 0;
+			*to = word ? strtoll(word, &end, 0) : 0;
 		if (c == 'S' && *end == '*')
 			a->n = strtol(end + 1, &end, 0);
 		CHECK(!*end && a->size >= 0 && a->size <= (max ? max : BUF_SIZE), word);
@@ -463,16 +458,15 @@ static void run_body(struct arg *a, const char *p)
 		a->n -= r - 1;
 	for (p = NEXT(p); *p && r >= 0; p = NEXT(p)) {
 		left = r;
-		do {
+		do
 			got = run_step(a, p, left);
-			left -= got;
-		} while (a->kind & RD && got > 0 && left > 0);
+		while (a->kind & RD && got > 0 && (left -= got) > 0);
 	}
 }
 
 static void run_op(struct worker *w, const char *text)
 {
-	struct arg a = { .w = w, .n = 1, .size = 8, .off = -1, .file = { -1, -1, -1, -1 },
+	struct arg a = { .w = w, .n = 1, .size = 8, .off = -1, .file = { -1, -1 },
 			 .sa_size = sizeof(a.sa), .sa = { .sin_family = AF_INET } };
 	char line[8 * NAME_SIZE];
 
@@ -502,7 +496,7 @@ static void *work(void *arg)
 
 static void on_alarm(int sig) { (void)sig; }
 
-static void run_all(const struct worker *model, int nth)
+static int run_all(const struct worker *model, int nth)
 {
 	const long *opt = model->opt, us = opt['s'] | opt['S'];
 	struct timeval t = { us / 1000000, us % 1000000 };
@@ -523,14 +517,14 @@ static void run_all(const struct worker *model, int nth)
 	for (i = 1; i < opt['t']; i++)
 		pthread_join(w[i].thread, NULL);
 	signal(SIGALRM, SIG_IGN);
-	setitimer(ITIMER_REAL, &off, NULL);
+	return setitimer(ITIMER_REAL, &off, NULL);
 }
 
 #define DONE "{\"operations\":%llu,\"bytes\":%llu"
 static void print_totals(struct worker *w, char *path)
 {
 	struct arg a = { .w = w, .fd = { 0, 1 }, .file = { -1, -1 }, .path = { path } };
-	u64 i, data = 0, *n, (*rw)[NCOUNTS], sum[4][NCOUNTS] = { 0 };
+	u64 i, data = 0, *n, (*rw)[NCNT], sum[4][NCNT] = { 0 };
 	static char b[1 << 20];
 	char *p = b;
 
@@ -542,9 +536,9 @@ static void print_totals(struct worker *w, char *path)
 	for (i = 0; calls[i].kind & COUNTED; i++) {
 		n = w->t->call[i];
 		data += calls[i].kind & (RD | WR) ? n[OPS] : 0;
-		for (int k = 0; k < 4 * NCOUNTS; k++)
-			if (calls[i].kind >> k / NCOUNTS & 1)
-				sum[k / NCOUNTS][k % NCOUNTS] += n[k % NCOUNTS];
+		for (int k = 0; k < 4 * NCNT; k++)
+			if (calls[i].kind >> k / NCNT & 1)
+				sum[k / NCNT][k % NCNT] += n[k % NCNT];
 		if (n[OPS] | n[ERRORS] | n[AGAIN] | n[INTR])
 			p += sprintf(p, "\"%s\":" DONE ",\"errors\":%llu,\"again\":%llu,"
 				     "\"eintr\":%llu},", calls[i].name, n[OPS], n[SIZE],
@@ -583,7 +577,6 @@ int main(int argc, char **argv)
 	setenv("MKIO_TOTALS", number, 1);
 	must(ftruncate(fd, sizeof(*w.t)), "ftruncate");
 	w.t = mmap(NULL, sizeof(*w.t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	CHECK(w.t != MAP_FAILED, "mmap");
 	while ((c = getopt(argc, argv, "+t:f:x:s:S:r:o:X")) != -1) {
 		CHECK(c != '?', "usage");
 		opt[c] = optarg ? atol(optarg) : 1;
@@ -592,21 +585,16 @@ int main(int argc, char **argv)
 	CHECK(opt['t'] > 0 && opt['t'] <= MAX_PAR && opt['f'] <= MAX_PAR, "-t or -f");
 	w.lines = argv + optind;
 	memset(pattern, 'm', BUF_SIZE);
-	for (i = 0; i < opt['f']; i++) {
-		pid[i] = fork();
-		if (!pid[i]) {
-			run_all(&w, i + 1);
-			_exit(0);
-		}
-	}
+	for (i = 0; i < opt['f']; i++)
+		if (!(pid[i] = fork()))
+			_exit(run_all(&w, i + 1));
 	run_all(&w, 0);
 	while (i-- > 0)
 		wait_for(pid[i]);
 	opt['x'] = opt['x'] ? opt['x'] : opt['X'];
 	if (opt['x'] && w.t->execs++ < (u64)opt['x']) {
-		if (!opt['X'])
-			exec_self(argv);
-		CHECK(!pthread_create(&w.thread, NULL, exec_self, argv), "thread");
+		CHECK(opt['X'] ? !pthread_create(&w.thread, NULL, exec_self, argv) :
+		      exec_self(argv) != NULL, "exec");
 		pause();
 	}
 	print_totals(&w, output);

@@ -61,13 +61,17 @@ static uint64_t asked(const struct task *k, const struct syscall_desc *d)
 	const struct call *c = &k->call;
 
 	switch (d->form) {
-	case FORM_VEC: return vec_sum(k, c->arg[1], c->arg[2]);
-	case FORM_MSG: return msg_sum(k, c->arg[1]);
-	case FORM_MMSG: return 0; /* each message its own, at the exit */
+	case FORM_VEC:
+		return vec_sum(k, c->arg[1], c->arg[2]);
+	case FORM_MSG:
+		return msg_sum(k, c->arg[1]);
+	case FORM_MMSG:
+		return 0; /* each message its own, at the exit */
 	}
 	if (d->size < 0)
 		return 0;
-	/* i386 passes 64-bit lengths in two registers; fallocate(2) has its in the last. */
+	/* i386 passes 64-bit lengths in two registers; fallocate(2) has its in the last.
+	 */
 	if (c->abi == ABI_I386 && d->kind == OP_META)
 		return d->size == 3 ? c->arg[4] | c->arg[5] << 32 : c->arg[d->size];
 	return c->arg[d->size];
@@ -90,7 +94,8 @@ static int64_t offset_at(const struct task *k, int at)
 	size_t len = k->call.abi == ABI_I386 && k->call.narrow ? 4 : 8;
 	int64_t off = 0;
 
-	if (at < 0 || !k->call.arg[at] || tracee_read(k->tid, k->call.arg[at], &off, len) != (ssize_t)len)
+	if (at < 0 || !k->call.arg[at] ||
+		tracee_read(k->tid, k->call.arg[at], &off, len) != (ssize_t)len)
 		return OP_NO_OFFSET;
 	return off;
 }
@@ -199,7 +204,8 @@ static void enter_args(struct tracer *t, struct task *k)
 }
 
 /* Number and arguments to a row; socketcall(2) hides both in memory. */
-static int row_of(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
+static int row_of(
+	struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
 {
 	struct call *c = &k->call;
 	uint64_t nr = in->entry.nr;
@@ -208,7 +214,8 @@ static int row_of(struct tracer *t, struct task *k, const struct __ptrace_syscal
 		c->abi = ABI_X86_64;
 	else if (in->arch == AUDIT_ARCH_I386)
 		c->abi = ABI_I386;
-	if ((in->arch != AUDIT_ARCH_X86_64 && in->arch != AUDIT_ARCH_I386) || nr >= 0x40000000) {
+	if ((in->arch != AUDIT_ARCH_X86_64 && in->arch != AUDIT_ARCH_I386) ||
+		nr >= 0x40000000) {
 		if ((int64_t)nr >= 0 && in->arch)
 			task_note(t, k, NOTE_COMPAT, 0);
 		return -1;
@@ -218,7 +225,8 @@ static int row_of(struct tracer *t, struct task *k, const struct __ptrace_syscal
 		return -1;
 	memcpy(c->arg, (const void *)in->entry.args, sizeof(c->arg));
 	c->narrow = nr == 187;
-	if (syscalls[row].form == FORM_CONTROL && !strcmp(syscalls[row].name, "socketcall")) {
+	if (syscalls[row].form == FORM_CONTROL &&
+		!strcmp(syscalls[row].name, "socketcall")) {
 		uint32_t word[6] = { 0 };
 		row = syscall_of_socketcall(c->arg[0]);
 		tracee_read(k->tid, c->arg[1], word, sizeof(word));
@@ -240,7 +248,8 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 		return control_enter(t, k);
 	}
 	if (!t->sink || !k->process->started || k->process->muted ||
-		!(syscall_wanted(&t->want, row) || (t->countable && syscalls[row].weight)))
+		!(syscall_wanted(&t->want, row) ||
+			(t->countable && syscalls[row].weight)))
 		return false;
 	k->call.row = row;
 	enter_args(t, k);
@@ -304,7 +313,8 @@ static void leave_mmsg(struct tracer *t, struct task *k, int64_t ret)
 	}
 }
 
-static void leave_op(struct tracer *t, struct task *k, const struct syscall_desc *d, int64_t ret)
+static void leave_op(
+	struct tracer *t, struct task *k, const struct syscall_desc *d, int64_t ret)
 {
 	struct call *c = &k->call;
 	struct op *op = &c->op[0];
@@ -319,7 +329,8 @@ static void leave_op(struct tracer *t, struct task *k, const struct syscall_desc
 		case FORM_NEWFD:
 		case FORM_OPEN:
 			if (ret == 0 && d->form == FORM_NEWFD)
-				break; /* pipe(2), socketpair(2): two of them, in memory */
+				break; /* pipe(2), socketpair(2): two of them, in memory
+					*/
 			fdtab_ask(t->fdtab, &k->fd, (int)ret, &v);
 			op->file = v.file;
 			op->fd = (int)ret;

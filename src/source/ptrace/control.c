@@ -30,7 +30,8 @@ static bool enter_clone(struct tracer *t, struct task *k)
 		return false;
 	k->clone_flag = flags;
 	k->clone_at = 0;
-	return tracee_set_arg0(k->tid, k->call.abi, flags & ~(uint64_t)CLONE_UNTRACED) == 0;
+	return tracee_set_arg0(k->tid, k->call.abi, flags & ~(uint64_t)CLONE_UNTRACED) ==
+	       0;
 }
 
 static bool enter_clone3(struct tracer *t, struct task *k)
@@ -65,7 +66,8 @@ static void leave_clone(struct tracer *t, struct task *k, int64_t ret)
 	control_restore(k);
 }
 
-/* Under a supervisor's filter wanted calls no longer stop: it outranks ours. seccomp(2) */
+/* Under a supervisor's filter wanted calls no longer stop: it outranks ours. seccomp(2)
+ */
 static bool enter_seccomp(struct tracer *t, struct task *k)
 {
 	(void)t;
@@ -92,7 +94,8 @@ static bool enter_ptrace(struct tracer *t, struct task *k)
 {
 	uint64_t request = k->call.arg[0];
 
-	if (request == PTRACE_TRACEME || request == PTRACE_ATTACH || request == PTRACE_SEIZE)
+	if (request == PTRACE_TRACEME || request == PTRACE_ATTACH ||
+		request == PTRACE_SEIZE)
 		task_note(t, k, NOTE_PTRACE, k->call.row);
 	return false;
 }
@@ -183,7 +186,7 @@ bool control_hands_over(struct tracer *t, struct task *k)
 		(!at && strcmp(syscalls[k->call.row].name, "execve")) ||
 		tracee_string(k->tid, k->call.arg[at], path, sizeof(path)) < 0)
 		return false;
-	snprintf(full, sizeof(full), *path == '/' ? "/proc/%d/root%s" : "/proc/%d/cwd/%s", k->tid,
-		path);
+	snprintf(full, sizeof(full), *path == '/' ? "/proc/%d/root%s" : "/proc/%d/cwd/%s",
+		k->tid, path);
 	return tracee_gains_rights(full);
 }

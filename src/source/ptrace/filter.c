@@ -51,7 +51,8 @@ static void emit_clone(struct program *p, unsigned nr)
 
 static bool stops(const struct syscall_set *want, int row)
 {
-	return row >= 0 && (syscalls[row].sets & SET_CONTROL || syscall_wanted(want, row));
+	return row >= 0 &&
+	       (syscalls[row].sets & SET_CONTROL || syscall_wanted(want, row));
 }
 
 static void emit_abi(struct program *p, enum abi abi, const struct syscall_set *want)
@@ -101,14 +102,15 @@ int filter_install(const struct syscall_set *want)
 	 * No-new-privileges only where the kernel insists, as it changes what set-uid
 	 * programs may do.
 	 */
-	if (!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &prog))
+	if (!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+		    &prog))
 		return 0;
 	if (errno != EACCES)
 		return -errno;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-		       &prog) < 0
-		? -errno
-		: 0;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		       SECCOMP_FILTER_FLAG_SPEC_ALLOW, &prog) < 0
+		       ? -errno
+		       : 0;
 }

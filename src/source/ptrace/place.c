@@ -27,24 +27,24 @@
 
 enum {
 	WATCH_US = 3000,
-	LOOK_EVERY = 64,        /* stops of one task in a row before the next look */
-	BUSY_NS = 150 * 1000,   /* mean time between stops that makes it worth while */
-	SLOW_NS = 30 * 1000,    /* between two stops: the tracee may have moved */
-	FEW = 10,               /* stops between two looks of the watchman */
-	PAUSE_MS = 250,         /* after a retreat; doubled each time */
+	LOOK_EVERY = 64,      /* stops of one task in a row before the next look */
+	BUSY_NS = 150 * 1000, /* mean time between stops that makes it worth while */
+	SLOW_NS = 30 * 1000,  /* between two stops: the tracee may have moved */
+	FEW = 10,             /* stops between two looks of the watchman */
+	PAUSE_MS = 250,       /* after a retreat; doubled each time */
 	PAUSE_MAX_MS = 8000,
 };
 
 struct place {
-	pid_t tracer;          /* the thread that traces */
+	pid_t tracer; /* the thread that traces */
 	cpu_set_t allowed;
-	int policy;            /* to go back to */
+	int policy; /* to go back to */
 	pthread_t watchman;
-	sem_t wake;            /* the watchman sleeps unless we are down */
+	sem_t wake; /* the watchman sleeps unless we are down */
 	atomic_bool down, ended;
 	_Atomic uint64_t not_before_ns, stops;
 	_Atomic unsigned pause_ms;
-	pid_t lead;            /* whose stops came in a row */
+	pid_t lead; /* whose stops came in a row */
 	unsigned run, slow, cpu;
 	uint64_t since_ns, last_ns;
 };
@@ -138,7 +138,8 @@ struct place *place_new(void)
 	p->tracer = (pid_t)syscall(SYS_gettid);
 	p->policy = sched_getscheduler(0);
 	p->pause_ms = PAUSE_MS;
-	if (sched_getaffinity(0, sizeof(p->allowed), &p->allowed) || CPU_COUNT(&p->allowed) < 2 ||
+	if (sched_getaffinity(0, sizeof(p->allowed), &p->allowed) ||
+		CPU_COUNT(&p->allowed) < 2 ||
 		(p->policy != SCHED_OTHER && p->policy != SCHED_BATCH) || !may_return() ||
 		sem_init(&p->wake, 0, 0) < 0) {
 		free(p);

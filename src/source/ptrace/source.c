@@ -91,7 +91,7 @@ static int seize(struct tracer *t, pid_t tid, pid_t pid, bool interrupt)
 		k->seized = true;
 		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 	}
-	wait_resumed(t, k);
+	queue_resumed(t, k);
 	return 0;
 }
 
@@ -161,8 +161,13 @@ static int open_attach(struct tracer *t, pid_t pid)
 		return fresh < 0 ? fresh : -ESRCH;
 
 	struct process *p = (struct process *)map_get(&t->processes, tgid, 0);
-	struct op op = { .kind = OP_EXEC, .pid = tgid, .tid = tgid, .fd = -1,
-		.offset = OP_NO_OFFSET, .dur_ns = OP_NO_TIME, .start_ns = tracer_now(t) };
+	struct op op = { .kind = OP_EXEC,
+		.pid = tgid,
+		.tid = tgid,
+		.fd = -1,
+		.offset = OP_NO_OFFSET,
+		.dur_ns = OP_NO_TIME,
+		.start_ns = tracer_now(t) };
 	struct fd_task at = { .tid = tgid };
 	p->started = true;
 	p->comm = op.comm = tracee_comm(t->names, tgid);
@@ -224,7 +229,8 @@ static bool over(struct tracer *t)
 {
 	bool ended = t->ended && !t->wait;
 
-	if (!t->halted && !(ended && (!t->ntasks || tracer_now(t) - t->ended_ns >= GRACE_NS)))
+	if (!t->halted &&
+		!(ended && (!t->ntasks || tracer_now(t) - t->ended_ns >= GRACE_NS)))
 		return false;
 	tasks_each(t, still_running, NULL);
 	return true;

@@ -20,13 +20,13 @@ static void resume(struct tracer *t, struct task *k, int sig)
 	bool exit_wanted = k->call.row >= 0 || (k->sysmode && t->sink);
 
 	ptrace(exit_wanted ? PTRACE_SYSCALL : PTRACE_CONT, k->tid, 0, sig);
-	wait_resumed(t, k);
+	queue_resumed(t, k);
 }
 
 static void listen_on(struct tracer *t, struct task *k)
 {
 	ptrace(PTRACE_LISTEN, k->tid, 0, 0);
-	wait_resumed(t, k);
+	queue_resumed(t, k);
 }
 
 /* Only ever from a stop that we have seen: else its signal would be lost. */
@@ -52,7 +52,8 @@ static bool call_info(struct task *k, struct __ptrace_syscall_info *in)
 	return ptrace(PTRACE_GET_SYSCALL_INFO, k->tid, sizeof(*in), in) > 0;
 }
 
-static void entered(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
+static void entered(
+	struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
 {
 	call_enter(t, k, in);
 	if (control_hands_over(t, k)) {
@@ -70,7 +71,8 @@ static void on_seccomp(struct tracer *t, struct task *k)
 	if (!call_info(k, &in)) {
 		resume(t, k, 0);
 	} else if (in.seccomp.ret_data != FILTER_COOKIE) {
-		/* A filter of the target's own asks for a tracer that it does not have. */
+		/* A filter of the target's own asks for a tracer that it does not have.
+		 */
 		tracee_refuse_call(k->tid);
 		resume(t, k, 0);
 	} else if (k->call.row >= 0) {
@@ -125,7 +127,8 @@ static void tell_front(struct tracer *t, struct task *k, int sig)
 
 static void on_signal(struct tracer *t, struct task *k, int sig)
 {
-	if (t->launch && !k->process->started && t->launch->filter_errno && sig == SIGSTOP) {
+	if (t->launch && !k->process->started && t->launch->filter_errno &&
+		sig == SIGSTOP) {
 		/* The launcher could not install the filter: every call will stop. */
 		t->filter = false;
 		k->sysmode = true;
@@ -167,7 +170,8 @@ static void on_birth(struct tracer *t, struct task *k)
 	ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &tid);
 	struct task *child = tid ? task_find(t, tid) : NULL;
 	if (tid && !child) {
-		pid_t pid = is_thread_of(k->process->pid, tid) ? k->process->pid : (pid_t)tid;
+		pid_t pid =
+			is_thread_of(k->process->pid, tid) ? k->process->pid : (pid_t)tid;
 		child = task_new(t, tid, pid);
 		if (child)
 			task_born(t, child, k->process->pid);
@@ -178,7 +182,7 @@ static void on_birth(struct tracer *t, struct task *k)
 		child->clone_at = k->clone_at;
 		child->call.abi = k->call.abi;
 		if (child->state != TASK_QUEUED)
-			wait_resumed(t, child);
+			queue_resumed(t, child);
 	}
 	go_on(t, k, 0);
 }
@@ -211,18 +215,29 @@ int stops_dispatch(struct tracer *t, struct task *k)
 	if (event != PTRACE_EVENT_STOP)
 		task_flush(t, k);
 	switch (event) {
-	case 0: on_syscall(t, k); break;
-	case PTRACE_EVENT_SECCOMP: on_seccomp(t, k); break;
-	case PTRACE_EVENT_STOP: on_event_stop(t, k, sig); break;
+	case 0:
+		on_syscall(t, k);
+		break;
+	case PTRACE_EVENT_SECCOMP:
+		on_seccomp(t, k);
+		break;
+	case PTRACE_EVENT_STOP:
+		on_event_stop(t, k, sig);
+		break;
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
-	case PTRACE_EVENT_CLONE: on_birth(t, k); break;
-	case PTRACE_EVENT_EXEC: on_exec(t, k); break;
+	case PTRACE_EVENT_CLONE:
+		on_birth(t, k);
+		break;
+	case PTRACE_EVENT_EXEC:
+		on_exec(t, k);
+		break;
 	case PTRACE_EVENT_EXIT:
 		task_exiting(t, k);
 		go_on(t, k, 0);
 		break;
-	default: go_on(t, k, 0);
+	default:
+		go_on(t, k, 0);
 	}
 	return t->error;
 }

@@ -106,7 +106,7 @@ void task_born(struct tracer *t, struct task *k, pid_t parent)
 /* Forget a task that is no longer ours. */
 void task_drop(struct tracer *t, struct task *k)
 {
-	wait_forget(t, k);
+	queue_forget(t, k);
 	fdtab_forget(t->fdtab, &k->fd);
 	map_del(&t->tasks, k->tid, 0);
 	process_leave(t, k->process);
@@ -115,7 +115,8 @@ void task_drop(struct tracer *t, struct task *k)
 }
 
 /* fn may drop the task that it is given. */
-void tasks_each(struct tracer *t, void (*fn)(struct tracer *, struct task *, void *), void *arg)
+void tasks_each(
+	struct tracer *t, void (*fn)(struct tracer *, struct task *, void *), void *arg)
 {
 	size_t n = 0;
 	struct task **all = calloc(t->ntasks + 1, sizeof(*all));

@@ -28,7 +28,8 @@ ssize_t tracee_read(pid_t tid, uint64_t from, void *to, size_t len)
 
 int tracee_write(pid_t tid, uint64_t to, const void *from, size_t len)
 {
-	struct iovec mine = { (void *)from, len }, theirs = { (void *)(uintptr_t)to, len };
+	struct iovec mine = { (void *)from, len },
+		     theirs = { (void *)(uintptr_t)to, len };
 	ssize_t n = process_vm_writev(tid, &mine, 1, &theirs, 1, 0);
 
 	return n < 0 ? -errno : n == (ssize_t)len ? 0 : -EFAULT;
@@ -80,8 +81,8 @@ int tracee_counters(pid_t pid, pid_t tid, struct counters *c)
 	ssize_t n = slurp(path, buf, sizeof(buf));
 	if (n < 0)
 		return (int)n;
-	if (sscanf(buf, "rchar: %llu wchar: %llu syscr: %llu syscw: %llu", &rchar, &wchar, &syscr,
-		    &syscw) != 4)
+	if (sscanf(buf, "rchar: %llu wchar: %llu syscr: %llu syscw: %llu", &rchar, &wchar,
+		    &syscr, &syscw) != 4)
 		return -EINVAL;
 	c->calls = syscr + syscw;
 	c->bytes = rchar + wchar;
@@ -165,14 +166,15 @@ int tracee_unmask_eintr(pid_t tid)
 {
 	return ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax),
 		       (long)-RESTART_NOHAND) < 0
-		? -errno
-		: 0;
+		       ? -errno
+		       : 0;
 }
 
 /* At the entry of a call: skip it with ENOSYS, as the kernel does without a tracer. */
 int tracee_refuse_call(pid_t tid)
 {
-	if (ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, orig_rax), -1L) < 0 ||
+	if (ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, orig_rax),
+		    -1L) < 0 ||
 		ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax),
 			(long)-ENOSYS) < 0)
 		return -errno;

@@ -7,6 +7,7 @@
  *   control.c   calls that are no I/O but change how tracing must go on
  *   task.c      tasks and processes: birth, exec, death, verification
  *   wait.c      which tracee is served next
+ *   queue.c     tasks that have stopped, in order
  *   place.c     on which CPU the tracer runs
  *   tracee.c    memory, registers and counters of a stopped task
  *   filter.c    the seccomp program
@@ -44,8 +45,8 @@ struct process {
 	pid_t pid;
 	uint32_t comm;
 	unsigned ntasks;
-	bool started;  /* false: still the launcher, before its first exec */
-	bool muted;    /* served, but not counted: --no-follow */
+	bool started;   /* false: still the launcher, before its first exec */
+	bool muted;     /* served, but not counted: --no-follow */
 	uint16_t noted; /* bits of enum op_note */
 };
 
@@ -54,11 +55,13 @@ struct call {
 	int row; /* of syscalls[]; -1: none */
 	uint8_t abi;
 	bool append, two;
-	bool placed;      /* the offset is an argument */
-	bool narrow;      /* i386 sendfile: its offset has 32 bits */
+	bool placed; /* the offset is an argument */
+	bool narrow; /* i386 sendfile: its offset has 32 bits */
 	uint64_t arg[6];
 	struct op op[2];
 };
+
+enum { RECENT = 8 };
 
 enum task_state { TASK_RUNNING, TASK_QUEUED, TASK_STOPPED, TASK_LISTENING };
 
@@ -66,15 +69,16 @@ struct task {
 	pid_t tid;
 	struct process *process;
 	uint8_t state;
-	bool sysmode;     /* stops at every call: no filter, or one that outranks ours */
-	bool known;       /* has had its first stop */
-	bool exiting;     /* has had its exit stop */
-	bool seized;      /* attached to while it ran: waits for its interrupt stop */
-	bool eintr;       /* held holds the EINTR of a call that may yet be restarted */
-	int status;       /* of the stop that is queued */
-	unsigned looks;   /* at it, in vain, since it was resumed */
-	uint64_t clone_flag; /* CLONE_UNTRACED taken out of the argument; to be put back */
-	uint64_t clone_at;   /* ... in memory at this address; 0: in the register */
+	bool sysmode;   /* stops at every call: no filter, or one that outranks ours */
+	bool known;     /* has had its first stop */
+	bool exiting;   /* has had its exit stop */
+	bool seized;    /* attached to while it ran: waits for its interrupt stop */
+	bool eintr;     /* held holds the EINTR of a call that may yet be restarted */
+	int status;     /* of the stop that is queued */
+	unsigned looks; /* at it, in vain, since it was resumed */
+	uint64_t
+		clone_flag; /* CLONE_UNTRACED taken out of the argument; to be put back */
+	uint64_t clone_at;  /* ... in memory at this address; 0: in the register */
 	struct call call;
 	struct op held;
 	struct counters base, mine; /* the kernel's at birth or exec; ours since then */
@@ -94,23 +98,23 @@ struct tracer {
 	int16_t row[NABI][NR_MAX];
 	uint64_t epoch_ns;
 	bool follow, wait, filter, countable;
-	bool stopping;   /* detach from all */
-	bool halted;     /* cannot detach: only stop counting */
-	long options;    /* of PTRACE_SEIZE */
-	bool ended;      /* the command has ended */
+	bool stopping; /* detach from all */
+	bool halted;   /* cannot detach: only stop counting */
+	long options;  /* of PTRACE_SEIZE */
+	bool ended;    /* the command has ended */
 	uint64_t ended_ns;
-	int error;       /* the first that a sink returned */
+	int error;                   /* the first that a sink returned */
 	struct map tasks, processes; /* by id */
 	struct op *found; /* processes attached to, to be told at the first step */
 	unsigned nfound;
 	unsigned ntasks;
 	struct task *queue, **tail;
-	struct task *recent[8]; /* resumed last: likely to stop next */
+	struct task *recent[RECENT]; /* resumed last: likely to stop next */
 	unsigned nrecent;
 	uint64_t scan_ns, scan_cost_ns, stops;
-	bool dirty;      /* a stop may have gone unnoticed since the last scan */
-	unsigned spin;   /* looks that are worth taking before sleeping */
-	bool may_spin;   /* there is another CPU */
+	bool dirty;          /* a stop may have gone unnoticed since the last scan */
+	unsigned spin;       /* looks that are worth taking before sleeping */
+	bool may_spin;       /* there is another CPU */
 	struct place *place; /* NULL: wherever the scheduler says */
 };
 
@@ -145,7 +149,8 @@ void task_exiting(struct tracer *t, struct task *k);
 void task_note(struct tracer *t, struct task *k, enum op_note note, uint16_t row);
 void task_flush(struct tracer *t, struct task *k);
 void tasks_free(struct tracer *t);
-void tasks_each(struct tracer *t, void (*fn)(struct tracer *, struct task *, void *), void *arg);
+void tasks_each(
+	struct tracer *t, void (*fn)(struct tracer *, struct task *, void *), void *arg);
 
 /* call.c: entry says whether the exit has to be seen too. */
 bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in);
@@ -159,8 +164,12 @@ void control_restore(struct task *k);
 
 /* wait.c: the next task that has stopped, with its status. 1, 0 at the end, -errno. */
 int wait_next(struct tracer *t, struct task **out);
-void wait_resumed(struct tracer *t, struct task *k);
-void wait_forget(struct tracer *t, struct task *k);
+
+/* queue.c: of stopped tasks; resumed ones are looked at first by those who wait. */
+void queue_add(struct tracer *t, struct task *k, int status);
+struct task *queue_take(struct tracer *t);
+void queue_resumed(struct tracer *t, struct task *k);
+void queue_forget(struct tracer *t, struct task *k);
 
 /* place.c: NULL where it is not allowed or of no use. */
 struct place *place_new(void);

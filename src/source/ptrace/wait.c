@@ -15,52 +15,11 @@
 #include <time.h>
 
 enum {
-	RECENT = 8,
-	STALE = 200,       /* fruitless looks at a recent task before it is dropped */
-	MAX_SPIN = 200,    /* looks before sleeping; waking up on another CPU costs more */
+	STALE = 200,    /* fruitless looks at a recent task before it is dropped */
+	MAX_SPIN = 200, /* looks before sleeping; waking up on another CPU costs more */
 	SPIN_AGAIN = 4096, /* stops after which spinning gets another chance */
 	SCAN_SHARE = 8,    /* a scan may take one part in so many of the time */
 };
-
-static void enqueue(struct tracer *t, struct task *k, int status)
-{
-	k->status = status;
-	if (k->state == TASK_QUEUED)
-		return; /* killed in its stop: the newer one counts */
-	k->state = TASK_QUEUED;
-	k->next = NULL;
-	*t->tail = k;
-	t->tail = &k->next;
-}
-
-void wait_forget(struct tracer *t, struct task *k)
-{
-	for (unsigned i = 0; i < t->nrecent; i++)
-		if (t->recent[i] == k)
-			t->recent[i] = t->recent[--t->nrecent];
-	if (k->state != TASK_QUEUED)
-		return;
-	for (struct task **at = &t->queue; *at; at = &(*at)->next)
-		if (*at == k) {
-			*at = k->next;
-			if (!*at)
-				t->tail = at;
-			break;
-		}
-}
-
-void wait_resumed(struct tracer *t, struct task *k)
-{
-	k->state = TASK_RUNNING;
-	k->looks = 0;
-	for (unsigned i = 0; i < t->nrecent; i++)
-		if (t->recent[i] == k)
-			return;
-	if (t->nrecent < RECENT)
-		t->recent[t->nrecent++] = k;
-	else
-		t->recent[t->stops % RECENT] = k;
-}
 
 /* A child may stop for the first time before its parent's event tells of it. */
 static struct task *stranger(struct tracer *t, pid_t tid)
@@ -72,8 +31,14 @@ static struct task *stranger(struct tracer *t, pid_t tid)
 		task_born(t, k, pid == tid ? parent : pid);
 		return k;
 	}
-	struct op lost = { .kind = OP_LOST, .ret = 1, .tid = tid, .pid = pid, .fd = -1,
-		.dur_ns = OP_NO_TIME, .offset = OP_NO_OFFSET, .start_ns = tracer_now(t) };
+	struct op lost = { .kind = OP_LOST,
+		.ret = 1,
+		.tid = tid,
+		.pid = pid,
+		.fd = -1,
+		.dur_ns = OP_NO_TIME,
+		.offset = OP_NO_OFFSET,
+		.start_ns = tracer_now(t) };
 	tracer_put(t, &lost);
 	ptrace(PTRACE_CONT, tid, 0, 0);
 	return NULL;
@@ -86,7 +51,7 @@ static void collect(struct tracer *t, pid_t tid, int status)
 	if (!k && WIFSTOPPED(status))
 		k = stranger(t, tid);
 	if (k)
-		enqueue(t, k, status);
+		queue_add(t, k, status);
 }
 
 /* 1 if it has stopped or ended, 0 if not, -ECHILD if there is no such tracee. */
@@ -198,11 +163,7 @@ int wait_next(struct tracer *t, struct task **out)
 		if (!t->queue)
 			return -EINTR;
 	}
-	*out = t->queue;
-	t->queue = t->queue->next;
-	if (!t->queue)
-		t->tail = &t->queue;
-	(*out)->state = TASK_STOPPED;
+	*out = queue_take(t);
 	t->stops++;
 	place_look(t->place, (*out)->tid, tracer_now(t));
 	return 1;

@@ -1,0 +1,55 @@
+/*
+ * queue.c - tasks that have stopped, in their order, and those that are likely to soon
+ */
+#include "tracer.h"
+
+void queue_add(struct tracer *t, struct task *k, int status)
+{
+	k->status = status;
+	if (k->state == TASK_QUEUED)
+		return; /* killed in its stop: the newer one counts */
+	k->state = TASK_QUEUED;
+	k->next = NULL;
+	*t->tail = k;
+	t->tail = &k->next;
+}
+
+struct task *queue_take(struct tracer *t)
+{
+	struct task *k = t->queue;
+
+	t->queue = k->next;
+	if (!t->queue)
+		t->tail = &t->queue;
+	k->state = TASK_STOPPED;
+	return k;
+}
+
+void queue_forget(struct tracer *t, struct task *k)
+{
+	for (unsigned i = 0; i < t->nrecent; i++)
+		if (t->recent[i] == k)
+			t->recent[i] = t->recent[--t->nrecent];
+	if (k->state != TASK_QUEUED)
+		return;
+	for (struct task **at = &t->queue; *at; at = &(*at)->next)
+		if (*at == k) {
+			*at = k->next;
+			if (!*at)
+				t->tail = at;
+			break;
+		}
+}
+
+void queue_resumed(struct tracer *t, struct task *k)
+{
+	k->state = TASK_RUNNING;
+	k->looks = 0;
+	for (unsigned i = 0; i < t->nrecent; i++)
+		if (t->recent[i] == k)
+			return;
+	if (t->nrecent < RECENT)
+		t->recent[t->nrecent++] = k;
+	else
+		t->recent[t->stops % RECENT] = k;
+}

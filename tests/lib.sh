@@ -1,0 +1,35 @@
+# shellcheck shell=sh disable=SC2034
+# TAP in plain sh. Source it, call is/ok/fails, end with plan. Each script works in a
+# folder of its own, which is removed.
+IOPS=${IOPS:-$PWD/build/iops} HELP=${HELP:-$PWD/build/help} n=0 bad=0
+DATA=$(cd "${0%/*}/../data" && pwd)
+ROOT=$(cd "${0%/*}/../.." && pwd)
+DIR=$(mktemp -d) || exit 1
+cd "$DIR" || exit 1
+trap 'cd /; rm -rf "$DIR"' EXIT
+
+ok() {		# name command...
+	name=$1; shift; n=$((n + 1))
+	if "$@" >ok.out 2>&1; then echo "ok $n - $name"
+	else echo "not ok $n - $name"; sed 's/^/# /' ok.out | head -20; bad=1; fi
+}
+fails() {	# name command...
+	name=$1; shift
+	# shellcheck disable=SC2016
+	ok "$name" sh -c '! "$@"' - "$@"
+}
+is() {		# name got want
+	n=$((n + 1))
+	if [ "$2" = "$3" ]; then echo "ok $n - $1"
+	else echo "not ok $n - $1"; printf '# got:  %s\n# want: %s\n' "$2" "$3"; bad=1; fi
+}
+status() {	# name wanted-status command...
+	name=$1 want=$2; shift 2
+	"$@" >status.out 2>&1; is "$name" $? "$want"
+}
+json() {	# file python-expression of j
+	/usr/bin/python3 -c 'import json,sys; j=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
+}
+skip() { n=$((n + 1)); echo "ok $n # SKIP $1"; }
+skip_all() { echo "1..0 # SKIP $1"; exit 0; }
+plan() { echo "1..$n"; exit $bad; }
