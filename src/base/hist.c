@@ -79,12 +79,12 @@ int hist_merge(struct hist *to, const struct hist *from)
 	if (!from->n)
 		return 0;
 
-	unsigned last = from->first + from->len - 1;
-	if ((from->first - to->first >= to->len || last - to->first >= to->len) &&
-		cover(to, from->first, last) < 0)
+	unsigned first = from->first, last = first + from->len - 1;
+	if ((first - to->first >= to->len || last - to->first >= to->len) &&
+		cover(to, first, last) < 0)
 		return -ENOMEM;
 	for (unsigned i = 0; i < from->len; i++)
-		to->count[from->first + i - to->first] += from->count[i];
+		to->count[first + i - to->first] += from->count[i];
 	if (!to->n || from->min < to->min)
 		to->min = from->min;
 	if (!to->n || from->max > to->max)

@@ -154,7 +154,7 @@ static long run_step(struct arg *a, const char *step, long n)
 		['Q'] = a->n < BATCH ? a->n : BATCH, ['P'] = P(a->w->t),
 		['@'] = P(&a->sa), ['l'] = sizeof(a->sa), ['L'] = P(&a->sa_size),
 		['u'] = TIOCSPTLCK, ['z'] = P(&zero), ['g'] = TIOCGPTPEER, ['e'] = TCSETS,
-		['t'] = P(&raw_tty), ['h'] = 500 + a->w->id,
+		['t'] = P(&raw_tty), ['h'] = 500 + a->w->id % MAX_PAR,
 		['0'] = 0, 1, 2, 3, MS_SYNC, 50, 4096, 7, 10, 9,
 	};
 
@@ -181,12 +181,13 @@ static long do_file(struct arg *a)
 {
 	char link[32], name[NAME_SIZE] = "";
 	struct totals *t = a->w->t;
-	struct statx st;
+	/* A struct statx, which some libc lacks: [14] is the mode. */
+	unsigned short st[128];
 	u64 i;
 
 	a->file[1] = -1;
-	must(IO(a, "statx", a->fd[1], P(""), AT_EMPTY_PATH, STATX_TYPE, P(&st)), "statx");
-	if (!S_ISREG(st.stx_mode))
+	must(IO(a, "statx", a->fd[1], P(""), AT_EMPTY_PATH, 1, P(st)), "statx");
+	if (!S_ISREG(st[14]))
 		return 0;
 	sprintf(link, "/proc/self/fd/%d", a->fd[1]);
 	must(IO(a, "readlinkat", AT_FDCWD, P(link), P(name), NAME_SIZE - 1), link);
@@ -256,9 +257,8 @@ static long do_forget(struct arg *a)
 
 static long do_scm(struct arg *a)
 {
-	struct { struct cmsghdr head; int fd; } u = { .fd = a->fd[0], .head = {
-		.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
-		.cmsg_type = SCM_RIGHTS } };
+	struct { size_t len; int level, type, fd; } u = {
+		CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS, a->fd[0] };
 	struct iovec v = { sink, 1 };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = &u,
 			    .msg_controllen = sizeof(u) };
@@ -352,20 +352,19 @@ static const struct call calls[NCALLS] = {
 	{ "socketcall:send", SYS_socketcall, WR, NULL },
 	{ "socketcall:recv", SYS_socketcall, RD, NULL },
 #endif
-	{ "recvfrom:peek", SYS_recvfrom, BYTES, NULL }, N(fsync, SYNC), N(fdatasync, SYNC),
-	N(sync_file_range, SYNC), N(msync, SYNC), N(syncfs, SYNC), N(sync, SYNC),
-	N(openat, META), N(close, META), N(lseek, META), N(statx, META), N(chdir, META),
-	N(fchdir, META), N(readlinkat, META), N(unlinkat, META), N(renameat2, META),
-	{ STAT, SYS_newfstatat, META, NULL },
+	{ "recvfrom:peek", SYS_recvfrom, BYTES, NULL }, N(syncfs, SYNC), N(sync, SYNC),
+	N(sync_file_range, SYNC), N(msync, SYNC), N(fsync, SYNC), N(fdatasync, SYNC),
+	{ STAT, SYS_newfstatat, META, NULL }, N(openat, META), N(close, META),
+	N(lseek, META), N(statx, META), N(chdir, META), N(fchdir, META),
+	N(readlinkat, META), N(unlinkat, META), N(renameat2, META),
 	/* Those from here on are not counted. */
-	N(dup, 0), N(dup3, 0), N(fcntl, 0), N(pipe2, 0), N(socketpair, 0), N(socket, 0),
-	N(bind, 0), N(getsockname, 0), N(listen, 0), N(connect, 0), N(accept4, 0),
-	N(ioctl, 0), N(eventfd2, 0), N(memfd_create, 0), F(slot, do_slot, 0),
-	F(slot_r, do_slot, RD), F(slot_w, do_slot, WR), F(slot_q, do_slot, WR | SECOND),
-	F(forget, do_forget, 0), F(moved, do_forget, SECOND), F(file, do_file, 0),
-	F(scm, do_scm, 0), F(fork, do_child, FORK), F(vfork, do_child, 0),
-	F(spawn, do_child, SPAWN), F(storm, do_threads, 0), F(late, do_threads, LATE),
-	F(sleep, do_sleep, 0),
+	N(dup, 0), N(dup3, 0), N(fcntl, 0), N(pipe2, 0), N(socket, 0), N(ioctl, 0),
+	N(socketpair, 0), N(listen, 0), N(connect, 0), N(accept4, 0), N(eventfd2, 0),
+	N(getsockname, 0), N(memfd_create, 0), F(file, do_file, 0), F(scm, do_scm, 0),
+	F(slot, do_slot, 0), F(slot_q, do_slot, WR | SECOND), F(moved, do_forget, SECOND),
+	N(bind, 0), F(slot_w, do_slot, WR), F(vfork, do_child, 0), F(sleep, do_sleep, 0),
+	F(slot_r, do_slot, RD), F(fork, do_child, FORK), F(storm, do_threads, 0),
+	F(forget, do_forget, 0), F(spawn, do_child, SPAWN), F(late, do_threads, LATE),
 };
 
 /*
@@ -413,8 +412,7 @@ static char *const ops[] = {
 	"thread_storm N openat=.NR>w | storm", "fdatasync FN slot | fdatasync=w",
 	"rename FF | renameat2=.p.q moved", "stat FN | " STAT "=.ps",
 	/* The flags are the 4th argument, with 32 bits (two for each offset) the 6th. */
-	"sync_file_range FN slot | sync_file_range=w00707", "msync N | msync=P64",
-	NULL
+	"sync_file_range FN slot | sync_file_range=w00707", "msync N | msync=P64", NULL
 };
 
 static void parse(struct arg *a, char *line, const char *text)
