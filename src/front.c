@@ -146,16 +146,19 @@ static bool had_it_too(
 	return pending;
 }
 
-/* What the terminal sends reaches the command by itself; what was meant for us is its. */
+/*
+ * What the terminal sends reaches the command by itself; what was meant for us is its.
+ * A hangup is told to the session's leader alone: as which the command would run.
+ */
 static void forward(struct front *f, const struct signalfd_siginfo *si)
 {
 	struct timespec wait = { 0, FORWARD_WAIT_MS * 1000000 };
 	uint64_t at = now_ns();
+	bool hangup = si->ssi_signo == SIGHUP && getsid(0) == getpid();
 
-	if (f->ended || si->ssi_code == SI_KERNEL)
+	if (f->ended || (si->ssi_code == SI_KERNEL && !hangup))
 		return;
-	if (si->ssi_pid)
-		nanosleep(&wait, NULL);
+	nanosleep(&wait, NULL);
 	if (!had_it_too(f->launch, si, at))
 		kill(f->launch->command, (int)si->ssi_signo);
 }

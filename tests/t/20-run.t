@@ -1,0 +1,77 @@
+#!/bin/sh
+# The command's exit status, streams and signals pass through; failures have their own.
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+
+status "exit 0" 0 "$IOPS" run true
+status "exit 7" 7 "$IOPS" run -- sh -c 'exit 7'
+status "SIGTERM" 143 sh -c '"$0" run -- sh -c "kill -TERM \$\$"; exit $?' "$IOPS"
+status "SIGKILL" 137 sh -c '"$0" run -- sh -c "kill -KILL \$\$"; exit $?' "$IOPS"
+status "SIGSEGV" 139 sh -c '"$0" run -- sh -c "kill -SEGV \$\$"; exit $?' "$IOPS"
+is "it dies of the signal itself" "$(/usr/bin/python3 -c 'import subprocess,sys
+print(subprocess.run([sys.argv[1], "run", "-q", "--", "sh", "-c", "kill -USR2 $$"], stderr=subprocess.DEVNULL).returncode)' "$IOPS")" -12
+status "not found" 127 "$IOPS" run nosuchcommand
+touch plain; status "not executable" 126 "$IOPS" run ./plain
+status "a script without #!" 5 sh -c 'echo exit 5 >s; chmod +x s; "$0" run ./s' "$IOPS"
+status "no command" 2 "$IOPS" run
+status "no verb" 2 "$IOPS"
+status "unknown verb" 2 "$IOPS" nosuch
+status "unknown option" 2 "$IOPS" run --nosuch true
+status "wrong value" 2 "$IOPS" run --by nosuch true
+status "the command's own options are its own" 0 "$IOPS" run sh -c 'exit 0' --by nosuch -o x
+status "-o in a missing directory" 125 "$IOPS" run -o nosuch/x true
+status "report to a full disk" 125 "$IOPS" run -o /dev/full true
+status "... but the command's own failure wins" 3 "$IOPS" run -o /dev/full sh -c 'exit 3'
+ok "... and says what was full" sh -c '"$0" run -o /dev/full true 2>&1 | grep -q "iops: .*No space left"' "$IOPS"
+# A closed pipe: the reader is gone before the report comes.
+is "report to a closed pipe" "$(/usr/bin/python3 -c 'import subprocess,sys,os
+r,w=os.pipe(); os.close(r)
+print(subprocess.run([sys.argv[1], "run", "-o", "-", "true"], stdout=w, stderr=subprocess.DEVNULL).returncode)' "$IOPS")" 125
+
+is "standard output is the command's alone" "$("$IOPS" run -- echo hello 2>/dev/null)" hello
+is "standard input too" "$(echo data | "$IOPS" run -- cat 2>/dev/null)" data
+ok "the report is on standard error" sh -c '"$0" run true 2>&1 >/dev/null | grep -q "^iops: true .*exit 0 .*ptrace, complete"' "$IOPS"
+ok "-o - is standard output" sh -c '"$0" run -o - true 2>/dev/null | grep -q "^iops: true"' "$IOPS"
+"$IOPS" run -o r.json true
+is "-o x.json is JSON" "$(json r.json 'j["schema"]')" iops.report/1
+"$IOPS" run -o r.csv true
+is "-o x.csv is CSV" "$(head -c 5 r.csv)" "path,"
+echo 'old text that is far longer than nothing' >keep; "$IOPS" run -o keep nosuchcommand 2>/dev/null
+is "a run that never was leaves the old report" "$(cut -c1-8 keep)" "old text"
+
+ok "descendants that go on do not hold it up" timeout 3 "$IOPS" run -o r.json -- sh -c 'sleep 5 >/dev/null 2>&1 &'
+is "... and are named" "$(json r.json 'j["run"]["still_running"], j["run"]["still_running_processes"][0]["command"]')" "(1, 'sleep')"
+ok "--wait waits for them" sh -c '"$0" run --wait -o w.json -- sh -c "(sleep 0.3; echo late) & exit 0" >/dev/null' "$IOPS"
+ok "... and counts what they did" test "$(json w.json 'j["run"]["elapsed_ns"] > 300000000 and j["run"]["still_running"] == 0')" = True
+is "--no-follow" "$("$IOPS" run --no-follow --json -o - -- sh -c 'echo a >a; sh -c "echo bcd >b"' 2>/dev/null >n.json; json n.json 'j["total"]["write"]["bytes"]')" 2
+ok "a reader that goes away ends the writer" sh -c 'timeout 5 sh -c "\"$0\" run -o r -- yes | head -1"' "$IOPS"
+ok "a command that closes its input ends the writer before it" sh -c 'timeout 5 sh -c "yes | \"$0\" run -o r -- sh -c \"exec <&-; sleep 0.2\""' "$IOPS"
+
+# SIGTERM to iops alone is passed on; to the whole group it arrives once.
+cat >trap.sh <<'EOF'
+trap 'echo term >>got; [ -n "$once" ] || exit 9' TERM
+echo ready >ready; i=0
+while [ $i -lt 30 ]; do sleep 0.1; i=$((i + 1)); done
+EOF
+rm -f got ready; "$IOPS" run -o r.json -- sh trap.sh & pid=$!
+while [ ! -s ready ]; do sleep 0.05; done
+kill -TERM $pid; wait $pid
+is "SIGTERM to iops reaches the command" "$? $(cat got)" "9 term"
+rm -f got ready; setsid sh -c 'echo $$ >group; exec "$0" run -o r.json -- env once=1 sh trap.sh' "$IOPS" & pid=$!
+while [ ! -s ready ]; do sleep 0.05; done
+/bin/kill -TERM -- -"$(cat group)"; wait $pid
+is "SIGTERM to the group arrives once" "$(wc -l <got)" 1
+# kill -9 of everything of ours: nothing is left standing still.
+"$IOPS" run -o r -- sh -c 'echo $$ >cpid; while :; do echo x >y; done' & pid=$!
+while [ ! -s cpid ]; do sleep 0.05; done
+pkill -KILL -f "$IOPS run -o r -- sh -c echo"; sleep 0.3; wait $pid 2>/dev/null
+is "kill -9 leaves no stopped process" "$(ps -o stat= -p "$(cat cpid)" | grep -c '[tT]')" 0
+kill -9 "$(cat cpid)" 2>/dev/null
+"$IOPS" run -o snap.json -- sh -c 'echo a >a; echo ok >ready2; sleep 1; echo b >b' & pid=$!
+while [ ! -s ready2 ]; do sleep 0.05; done
+kill -USR1 $pid; sleep 0.3
+is "SIGUSR1 writes a snapshot" "$(json snap.json 'j["run"].get("snapshot"), j["total"]["write"]["bytes"]')" "(True, 5)"
+wait $pid
+is "... and the report at the end replaces it" "$(json snap.json 'j["run"].get("snapshot"), j["total"]["write"]["bytes"]')" "(None, 7)"
+ok "many forks" test "$("$IOPS" run --json -o - -- sh -c 'i=0; while [ $i -lt 2000 ]; do (:) ; i=$((i+1)); done' >f.json 2>/dev/null; json f.json 'len(j["by"]["process"]), j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"]')" = "(2001, True)"
+plan

@@ -1,0 +1,70 @@
+#!/bin/sh
+# A program that looks at all it can see of itself sees the same with and without iops.
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+
+cp "$HELP/selfview" . || skip_all "selfview was not built"
+chmod 755 . selfview; cp "$IOPS" iops; chmod 755 iops
+view() { env -i PATH="$PATH" "$@" 2>err | grep -v '^tracer-visible: ' | cat; }
+
+same() {	# name tracer...
+	title=$1; shift
+	view ./selfview >bare.txt
+	view "$@" ./selfview >traced.txt
+	ok "$title" diff bare.txt traced.txt
+}
+view ./selfview >one.txt; view ./selfview >two.txt
+ok "the view is stable, and whole" sh -c 'cmp one.txt two.txt && [ $(wc -l <one.txt) -gt 250 ] && ! grep -q "built without" one.txt'
+same "state, and results of calls" ./iops run -q -o /dev/null --
+same "... without a filter" ./iops run -q -o /dev/null --no-filter --
+same "... by counters" ./iops run -q -o /dev/null -b proc --
+if [ "$(id -u)" = 0 ]; then
+	nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+	view $nobody ./selfview >bare.txt
+	view $nobody ./iops run -q -o /dev/null -- ./selfview >traced.txt
+	ok "... without privileges" diff bare.txt traced.txt
+	view $nobody ./iops run -q -o /dev/null --no-filter -- ./selfview >traced.txt
+	ok "... without privileges or a filter" diff bare.txt traced.txt
+else
+	skip "needs root to become nobody"
+fi
+closed() { env -i PATH="$PATH" "$@" 2>&- <&- | grep -v '^tracer-visible: '; }
+closed ./selfview >bare.txt; closed ./iops run -q -o /dev/null ./selfview >traced.txt
+ok "closed streams stay closed" diff bare.txt traced.txt
+ignored() { sh -c 'trap "" INT HUP USR1 PIPE CHLD; exec "$@"' - env -i PATH="$PATH" "$@" 2>/dev/null | grep -v '^tracer-visible: '; }
+ignored ./selfview view >bare.txt; ignored ./iops run -q -o /dev/null ./selfview view >traced.txt
+ok "ignored signals stay ignored" diff bare.txt traced.txt
+
+for how in "exit 3" "_exit 255" "thread-exit 4" "pthread_exit 7" "sig 15" "sig 9" "raise 10" "abort" "segv" \
+	"int3" "pipe" "thread-exec" "vfork" "clone 8388625" "fpe" "ill" "bus"; do
+	# shellcheck disable=SC2086
+	./selfview die $how >/dev/null 2>&1; bare=$?
+	# shellcheck disable=SC2086
+	./iops run -q -o /dev/null ./selfview die $how >/dev/null 2>&1
+	is "dying by $how" $? $bare
+done
+
+P=$HELP/ptydrive
+[ -x "$P" ] || { plan; }
+job() {		# name script-words... -- the shell command is iops or bare, by $RUN
+	title=$1; shift
+	ok "$title" timeout 30 "$P" -t 10 "$@" -- env -i PATH="$PATH" TERM=dumb bash --norc --noprofile -i
+}
+R="$DIR/iops run -q -o /dev/null"
+job "Ctrl-C reaches the command" 'sleep:300' "send:$R sh -c 'trap \"echo got-\"int INT; echo rea\"\"dy; sleep 5; exit 6'; echo st=\$?\n" \
+	'expect:ready' 'sleep:200' 'send:\003' 'expect:got-int' 'expect:st=6' 'send:exit\n'
+job "Ctrl-C ends the command" 'sleep:300' "send:$R sh -c 'echo rea\"\"dy; exec sleep 5'\n" \
+	'expect:ready' 'sleep:200' 'send:\003' 'sleep:300' 'send:echo st=$?\n' 'expect:st=130' 'send:exit\n'
+job "Ctrl-Z stops the job and fg continues it" 'sleep:300' "send:$R sh -c 'echo rea\"\"dy; sleep 1; echo do\"\"ne'; echo st=\$?\n" \
+	'expect:ready' 'sleep:200' 'send:\032' 'expect:Stopped' 'send:jobs\n' 'expect:Stopped' 'send:fg; echo fg=$?\n' \
+	'expect:done' 'expect:fg=0' 'send:exit\n'
+job "bg continues it as well" 'sleep:300' "send:$R sh -c 'echo rea\"\"dy; sleep 1; echo do\"\"ne'\n" \
+	'expect:ready' 'sleep:200' 'send:\032' 'expect:Stopped' 'send:bg\n' 'expect:done' 'send:wait; exit\n'
+job "reading the terminal works" 'sleep:300' "send:$R sh -c 'echo rea\"\"dy; read x; echo got-\$x'\n" \
+	'expect:ready' 'sleep:200' 'send:word\n' 'expect:got-word' 'send:exit\n'
+timeout 20 "$P" -t 10 'expect:ready' 'sleep:100' hangup -- "$DIR/iops" run -q -o hup.json -- \
+	sh -c 'trap "echo hup >>hups; exit 1" HUP; echo ready; i=0; while [ $i -lt 50 ]; do sleep 0.1; i=$((i+1)); done' >/dev/null 2>&1
+sleep 0.5
+is "a closed terminal reaches the command once" "$(wc -l <hups)" 1
+ok "... and the report is still written" test "$(json hup.json 'j["run"]["exit"]')" = "{'code': 1}"
+plan
