@@ -211,15 +211,14 @@ static struct slot *slot_of(struct arg *a, const char *path)
 
 static long do_slot(struct arg *a)
 {
-	int kind = a->kind, second = !!(kind & SECOND);
-	char *path = a->path[second];
+	int kind = a->kind, to = !!(kind & SECOND);
+	char *path = a->path[to];
 	struct slot *s = slot_of(a, path);
 
 	if (!s) {
 		s = slot_of(a, "");
 		CHECK(s && strlen(path) < NAME_SIZE, "too many or too long paths");
-		a->fd[1] = run_step(a, second ? "openat=.qCM" : "openat=.pCM", 0);
-		must(a->fd[1], path);
+		a->fd[1] = must(run_step(a, to ? "openat=.qCM" : "openat=.pCM", 0), path);
 		do_file(a);
 		*s = (struct slot){ .fd = a->fd[1], .file = a->file[1] };
 		strcpy(s->path, path);
@@ -228,7 +227,7 @@ static long do_slot(struct arg *a)
 		s->at_end = IO(a, "lseek", s->fd, 0, SEEK_SET);
 	if (kind & WR)
 		s->at_end = 1;
-	for (int i = second; i < 2; i++) {
+	for (int i = to; i < 2; i++) {
 		a->fd[i] = s->fd;
 		a->file[i] = s->file;
 	}
@@ -468,6 +467,7 @@ static void run_op(struct worker *w, const char *text)
 			 .sa_size = sizeof(a.sa), .sa = { .sin_family = AF_INET } };
 	char line[8 * NAME_SIZE];
 
+	CHECK(w->opt['t'] == 1 || strncmp(text, "chdir_rel", 9), "chdir_rel with -t");
 	parse(&a, line, text);
 	a.sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	a.out = a.off + a.n * a.size;

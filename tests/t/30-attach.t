@@ -1,0 +1,99 @@
+#!/bin/sh
+# Running processes are seen, and go on unharmed.
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+
+cat >busy.py <<'EOF'
+# Threads that write what only they know, under a timer, and count what goes wrong.
+import os, signal, sys, threading, time
+hits = [0]
+def hit(*_): hits[0] += 1
+signal.signal(signal.SIGALRM, hit)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+end = time.time() + float(sys.argv[1])
+r, w = os.pipe()
+bad = []
+def pump(i):
+    fd = os.open("out%d" % i, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    n = 0
+    while time.time() < end:
+        if os.write(fd, b"x" * 100) != 100: bad.append("short write")
+        n += 1
+        if os.pread(fd, 100, 0) != b"x" * 100: bad.append("wrong data")
+        time.sleep(0.0005)
+    if os.fstat(fd).st_size != 100 * n: bad.append("size")
+ts = [threading.Thread(target=pump, args=(i,)) for i in range(6)]
+[t.start() for t in ts]
+open("ready", "w").write("x")
+while time.time() < end: time.sleep(0.01)
+[t.join() for t in ts]
+print("bad", len(bad), bad[:3], "alarms", hits[0] > 100)
+EOF
+PY=/usr/bin/python3
+wait_ready() { while [ ! -s ready ]; do sleep 0.05; done; rm -f ready; }
+
+$PY busy.py 2 >out.txt & pid=$!; wait_ready
+status "--duration" 0 timeout 10 "$IOPS" attach -d 0.5 -o a.json $pid
+is "all threads are verified" "$(json a.json 'j["run"]["verified"]')" "{'threads': 7, 'matched': 7, 'unchecked': 0}"
+is "all six files have reads and writes" \
+	"$(json a.json 'sum(f["read"]["operations"] > 20 and f["write"]["operations"] > 20 and "/out" in f["path"] for f in j["by"]["file"])')" 6
+is "elapsed is the time attached" "$(json a.json '0.4e9 < j["run"]["elapsed_ns"] < 1.5e9')" True
+status "a second time, to the end" 0 timeout 10 "$IOPS" attach -o b.json $pid
+wait $pid
+is "the program did not notice" "$(cat out.txt)" "bad 0 [] alarms True"
+
+$PY busy.py 20 >out.txt & pid=$!; wait_ready
+i=0; while [ $i -lt "${TIMES:-40}" ]; do timeout 10 "$IOPS" attach -q -d 0.02 -o c.json $pid || break; i=$((i + 1)); done
+is "attach and detach again and again" $i "${TIMES:-40}"
+is "... it is not left stopped or traced" "$(ps -o stat= -p $pid | cut -c1); $(grep TracerPid /proc/$pid/status | cut -f2)" "S; 0"
+"$IOPS" attach -o d.json $pid & tracer=$!
+sleep 0.5; kill -INT $tracer; wait $tracer
+is "SIGINT detaches and reports" "$? $(json d.json 'j["total"]["write"]["operations"] > 50')" "0 True"
+"$IOPS" attach -o d.json $pid & tracer=$!
+sleep 0.5; kill -KILL $tracer; sleep 0.5
+is "kill -9 of iops leaves it running" "$(grep TracerPid /proc/$pid/status | cut -f2) $(grep -c '[tT] (' /proc/$pid/status)" "0 0"
+"$IOPS" attach -o d.json $pid & tracer=$!
+sleep 0.3; pkill -KILL -P $tracer; wait $tracer
+is "kill -9 of the tracer too" "$? $(grep TracerPid /proc/$pid/status | cut -f2)" "1 0"
+$PY -c 'import time, sys
+for i in range(40): sys.stdout.write("x"); sys.stdout.flush(); time.sleep(0.05)' >two.txt & other=$!
+sleep 0.2
+"$IOPS" attach -d 0.5 --by process -o e.json $pid $other
+is "two processes" "$(json e.json 'sorted(p["pid"] for p in j["by"]["process"] if p["write"]["operations"])')" \
+	"$(printf '%s\n' $pid $other | sort -n | paste -sd, | sed 's/,/, /; s/.*/[&]/')"
+kill $pid $other 2>/dev/null; wait
+
+sh -c 'while :; do sh -c "echo x >>forks; exit 0"; done' & pid=$!
+sleep 0.2; "$IOPS" attach -d 0.5 -o f.json $pid
+is "a program that forks all the time" "$(json f.json 'j["total"]["write"]["operations"] > 5, j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"]')" "(True, True)"
+sleep 0.2; before=$(wc -c <forks); sleep 0.3
+ok "... goes on" test "$(wc -c <forks)" -gt "$before"
+kill -9 $pid; wait $pid 2>/dev/null
+
+sleep 3 & pid=$!
+kill -STOP $pid; sleep 0.1; "$IOPS" attach -q -d 0.2 -o g $pid
+is "a stopped process stays stopped" "$(ps -o stat= -p $pid | cut -c1)" T
+kill -CONT $pid; sleep 0.1
+is "... and can be continued" "$(ps -o stat= -p $pid | cut -c1)" S
+strace -o /dev/null -p $pid 2>/dev/null & tracer=$!; sleep 0.3
+ok "a traced process is refused, by name of its tracer" sh -c '"$0" attach -d 0.2 "$1" 2>&1 | grep -q "already traced by process $2"' "$IOPS" $pid $tracer
+kill $tracer; kill $pid; wait 2>/dev/null
+status "no such process" 1 "$IOPS" attach -d 0.2 4000000
+status "not a process id" 2 "$IOPS" attach x
+status "no process id" 2 "$IOPS" attach
+
+# Calls that a stop would end with EINTR, in a program that would tell.
+$PY -c 'import select, socket, time
+open("ready", "w").write("x")
+e = select.epoll(); s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind("sock"); e.register(s)
+s2 = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s2.bind("sock2")
+import struct, ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+s2.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 2, 0))
+b = ctypes.create_string_buffer(10)
+r = libc.recv(s2.fileno(), b, 10, 0)
+print(r, ctypes.get_errno())' >eintr.txt & pid=$!; wait_ready
+for i in 1 2 3; do "$IOPS" attach -q -d 0.1 -o h $pid; done
+wait $pid
+is "no call ends with EINTR on our account" "$(cat eintr.txt)" "-1 11"
+plan
