@@ -1,0 +1,104 @@
+#!/bin/sh
+# Every byte goes to the right file, whatever happens to names and descriptors.
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+
+# Each case writes (or reads) a number of bytes that is its own, so that sums tell.
+cat >case.py <<'EOF'
+import array, os, socket, sys
+def w(fd, n): assert os.write(fd, b"x" * n) == n
+def new(p): return os.open(p, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+def dup():
+    a = new("a"); b = os.dup(a); os.dup2(a, 77); w(b, 11); w(77, 13)
+def fork():
+    a = new("a")
+    if not os.fork(): w(a, 7); os._exit(0)
+    os.wait(); w(a, 9)
+def execs():
+    a = new("a"); os.set_inheritable(a, True); os.dup2(a, 9)
+    if not os.fork(): os.execv("/bin/sh", ["sh", "-c", "echo 12345 >&9"])
+    os.wait()
+def cloexec():
+    a = new("a"); b = new("b"); os.dup2(a, 9, inheritable=False)
+    if not os.fork(): os.execv("/bin/sh", ["sh", "-c", "exec 9>c; echo 12345 >&9"])
+    os.wait()
+def scm():
+    s, t = socket.socketpair(); a = new("a")
+    socket.send_fds(s, [b"z"], [a]); os.close(a); b = new("other")
+    _, fds, _, _ = socket.recv_fds(t, 1, 1); w(fds[0], 21); w(b, 1)
+def rename():
+    a = new("a"); w(a, 5); os.rename("a", "b"); w(a, 6)
+def unlink():
+    a = new("a"); w(a, 5); os.unlink("a"); w(a, 6)
+def again():
+    for i in range(5):
+        a = new("a"); w(a, 3); os.unlink("a"); os.close(a)
+        b = new("b"); w(b, 4); os.close(b); assert a == b
+def relative():
+    os.mkdir("d"); os.chdir("d"); a = new("../d/./x"); w(a, 5); d = os.open(".", os.O_RDONLY)
+    os.chdir("/"); b = os.open("y", os.O_WRONLY | os.O_CREAT, dir_fd=d); w(b, 6)
+def dirrename():
+    os.mkdir("d"); a = new("d/x"); w(a, 5); os.rename("d", "e"); w(a, 6)
+def threads():
+    import threading
+    def t(i):
+        for k in range(50):
+            fd = new("t%d" % i); w(fd, i + 1); os.close(fd)
+    ts = [threading.Thread(target=t, args=(i,)) for i in range(4)]
+    [x.start() for x in ts]; [x.join() for x in ts]
+def offsets():
+    a = new("a"); w(a, 100); w(a, 100); os.lseek(a, 50, 0); os.read(a, 10); os.pread(a, 10, 150)
+    b = os.open("a", os.O_WRONLY | os.O_APPEND); w(b, 30)
+os.mkdir(sys.argv[1]); os.chdir(sys.argv[1]); globals()[sys.argv[1]]()
+EOF
+cat >show.py <<'EOF'
+import json, sys
+j = json.load(open(sys.argv[1])); root = sys.argv[2]
+sums = {}
+for f in j["by"]["file"]:
+    p = f["path"] or "?"
+    if f["type"] == "regular" and p.startswith(root):
+        p = p[len(root) + 1:]
+        if f["write"]["operations"] or p == "?": sums[p] = sums.get(p, 0) + f["write"]["bytes"]
+    elif p == "?" or f["type"] == "unknown": sums["?"] = sums.get("?", 0) + 1
+print(" ".join("%s=%d" % x for x in sorted(sums.items())))
+EOF
+files() {	# case want
+	for mode in '' --no-filter; do
+		rm -rf "$1"
+		# shellcheck disable=SC2086
+		"$IOPS" run $mode --json -o got.json -- /usr/bin/python3 case.py "$1" || echo "# status $?"
+		is "$1 $mode" "$(/usr/bin/python3 show.py got.json "$DIR/$1")" "$2"
+	done
+}
+DIR=$(pwd -P)
+files dup "a=24"
+files fork "a=16"
+files execs "a=6"
+files cloexec "c=6"
+files scm "a=21 other=1"
+files rename "a=5 b=6"
+files unlink "a=5 a (deleted)=6"
+files again "a=15 b=20"
+files relative "d/x=5 d/y=6"
+files dirrename "d/x=5 e/x=6"
+files threads "t0=50 t1=100 t2=150 t3=200"
+
+files offsets "a=230"
+row='[f for f in j["by"]["file"] if f["path"].endswith("offsets/a")][0]'
+is "device and inode" "$(json got.json "$row['device'], $row['inode']")" \
+	"$(/usr/bin/python3 -c 'import os; s=os.stat("offsets/a"); print(("%d:%d" % (os.major(s.st_dev), os.minor(s.st_dev)), s.st_ino))')"
+is "sequential, consecutive and random writes" \
+	"$(json got.json "$row['sequential_writes'], $row['consecutive_writes'], $row['random_writes'], $row['write_extent']")" "(2, 2, 0, 230)"
+is "... and reads" "$(json got.json "$row['sequential_reads'], $row['consecutive_reads'], $row['random_reads'], $row['read_extent']")" "(1, 0, 0, 160)"
+
+echo text >in; "$IOPS" run --json -o got.json -- cat <in >out 2>/dev/null
+is "inherited descriptors" "$(json got.json 'sorted(f["path"].rsplit("/")[-1] for f in j["by"]["file"] if 5 in (f["read"]["bytes"], f["write"]["bytes"]))')" "['in', 'out']"
+"$IOPS" run -e meta --json -o m.json -- sh -c 'cat nosuch1; cat ./nosuch/../nosuch2; ls -d .; mv in in2; rm in2' >/dev/null 2>&1
+is "failed opens have their absolute path" "$(json m.json 'sorted(f["path"].rsplit("/")[-1] for f in j["by"]["file"] if f.get("meta", {}).get("errors") and "nosuch" in f["path"])')" "['nosuch1', 'nosuch2']"
+is "... and are listed by call" "$(json m.json '[e["count"] >= 2 for e in j["errors"] if e["call"] == "openat" and e["errno"] == "ENOENT"]')" "[True]"
+printf 'x' >"$(printf 'bad\377name')"
+"$IOPS" run --json -o u.json -- sh -c 'cat bad*' >/dev/null
+is "a name that is no UTF-8" "$(json u.json '[__import__("base64").b64decode(f["path_base64"])[-8:] for f in j["by"]["file"] if "path_base64" in f]')" "[b'bad\\xffname']"
+is "types" "$("$IOPS" run --json --by type -o ty.json -- sh -c 'echo x | cat >/dev/null; cat /etc/hostname >y'; json ty.json 'sorted(t["type"] for t in j["by"]["type"])')" "['char', 'pipe', 'regular']"
+plan
