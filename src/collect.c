@@ -194,6 +194,7 @@ static int open_source(struct collection *c)
 		.follow = o->follow,
 		.wait = o->wait,
 		.filter = o->filter,
+		.command = c->run.command ? c->run.command[0] : NULL,
 	};
 	bool automatic = !strcmp(o->backend, "auto");
 	int err = -EINVAL;
@@ -263,6 +264,7 @@ void collect(struct front_job *job)
 	session_begin(&c.session);
 	c.names = names_new();
 	c.stats = c.names ? stats_new(c.names, o->dims) : NULL;
+	job->out->replace &= !o->interval_ns; /* rows stay before the report */
 	err = c.stats ? parse_pids(&c) : -ENOMEM;
 	if (!err)
 		err = add_sinks(&c);

@@ -22,9 +22,10 @@ struct source_args {
 	unsigned npids;
 	struct launch *launch; /* ... or the command that waits to be let go; else NULL */
 	bool follow;           /* children of them too */
-	bool wait;      /* until the last of them has ended, not only the command */
-	bool filter;    /* a seccomp filter may be used */
-	uint64_t count; /* source_null: how many operations */
+	bool wait;           /* until the last of them has ended, not only the command */
+	const char *command; /* its name, as execvp(3) takes it */
+	bool filter;         /* a seccomp filter may be used */
+	uint64_t count;      /* source_null: how many operations */
 };
 
 struct source_ops {

@@ -77,7 +77,13 @@ static inline bool syscall_wanted(const struct syscall_set *s, unsigned row)
  */
 int syscall_set_parse(struct syscall_set *s, const char *text, const char **bad);
 
-/* Whether every call that the kernel's own counters see is wanted. */
+/*
+ * Whether counts can be compared with the kernel's: the classic calls are wanted, so
+ * that the two others which it counts may be traced just for that.
+ */
 bool syscall_set_countable(const struct syscall_set *s);
+
+/* Whether a call has to be traced: it is wanted, or needed for that comparison. */
+bool syscall_traced(const struct syscall_set *s, unsigned row);
 
 #endif

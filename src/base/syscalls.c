@@ -337,7 +337,13 @@ int syscall_set_parse(struct syscall_set *s, const char *text, const char **bad)
 bool syscall_set_countable(const struct syscall_set *s)
 {
 	for (unsigned i = 0; syscalls[i].name; i++)
-		if (syscalls[i].weight && !syscall_wanted(s, i))
+		if (syscalls[i].sets & SET_CLASSIC && !syscall_wanted(s, i))
 			return false;
 	return true;
+}
+
+bool syscall_traced(const struct syscall_set *s, unsigned row)
+{
+	return syscall_wanted(s, row) ||
+	       (syscalls[row].weight && syscall_set_countable(s));
 }

@@ -18,9 +18,9 @@ static const char *const by_default[NDIMS] = {
 	[DIM_PROCESS] = "pid command",
 	[DIM_THREAD] = "tid pid command",
 	[DIM_FILE] = "path",
-	[DIM_CALL] = "call operations errors again bytes time_ns latency_ns_p50 "
+	[DIM_CALL] = "call operations errors bytes time_ns latency_ns_p50 "
 		     "latency_ns_p99 latency_ns_max",
-	[DIM_KIND] = "kind operations errors again bytes time_ns latency_ns_p50 "
+	[DIM_KIND] = "kind operations errors bytes time_ns latency_ns_p50 "
 		     "latency_ns_p99 latency_ns_max",
 	[DIM_ERROR] = "error errors time_ns",
 	[DIM_DIR] = "dir",
@@ -37,6 +37,12 @@ static const char *style(const struct view *v, const char *sequence)
 	return v->colour ? sequence : "";
 }
 
+/* Blanks between columns: one where room is scarce. */
+static size_t gap(const struct view *v)
+{
+	return v->width && v->width < 100 ? 1 : 2;
+}
+
 static struct libscols_table *table_new(const struct view *v)
 {
 	struct libscols_table *tb = scols_new_table();
@@ -46,7 +52,7 @@ static struct libscols_table *table_new(const struct view *v)
 	scols_table_set_termforce(tb, SCOLS_TERMFORCE_NEVER);
 	scols_table_set_termwidth(tb, WIDE * 100); /* widths are ours to choose */
 	scols_table_enable_colors(tb, v->colour);
-	scols_table_set_column_separator(tb, "  ");
+	scols_table_set_column_separator(tb, gap(v) == 1 ? " " : "  ");
 	return tb;
 }
 
@@ -163,60 +169,109 @@ static void proof(FILE *out, const struct report_in *in)
 	fputc('\n', out);
 }
 
+/* The summary's columns; those with a rank go first where the terminal is narrow. */
+static const struct {
+	const char *name, *title;
+	int rank;
+} summary_columns[] = {
+	{ "operations", "operations", 0 },
+	{ "bytes", "bytes", 0 },
+	{ "iops", "IOPS", 0 },
+	{ "bytes_per_second", "throughput", 0 },
+	{ "size_bytes_p50", "size p50", 1 },
+	{ "latency_ns_p50", "lat p50", 0 },
+	{ "latency_ns_p99", "p99", 2 },
+	{ "latency_ns_max", "max", 0 },
+};
+enum { NSUMMARY = sizeof(summary_columns) / sizeof(*summary_columns), RANKS = 3 };
+
+/* Columns whose rank is not above skip. */
+static bool shown_column(unsigned i, int skip)
+{
+	return !summary_columns[i].rank || summary_columns[i].rank > skip;
+}
+
 struct summary {
 	const struct report_in *in;
 	struct libscols_table *tb;
+	int skip;
 };
 
 static int summary_line(struct summary *s, const char *label, const struct series *series)
 {
-	static const char *const shown[] = { "operations", "bytes", "iops",
-		"bytes_per_second", "size_bytes.p50", "latency_ns.p50", "latency_ns.p99",
-		"latency_ns.max" };
 	struct libscols_line *ln = scols_table_new_line(s->tb, NULL);
 	char buf[UNITS_LEN];
-	int err = ln ? scols_line_set_data(ln, 0, label) : -ENOMEM;
+	int err = ln ? scols_line_set_data(ln, 0, label) : -ENOMEM, at = 1;
 
-	for (unsigned i = 0; i < sizeof(shown) / sizeof(*shown) && !err; i++)
-		for (const struct column *c = series_columns; c->name; c++)
-			if (!strcmp(c->name, shown[i])) {
-				struct value v = c->of_series(series, s->in->run);
-				/* Calls that move no bytes have neither bytes nor sizes.
-				 */
-				bool blank = !series->size.n && !series->bytes &&
-					     (v.type == VALUE_BYTES ||
-						     v.type == VALUE_BYTE_RATE);
-				err = scols_line_set_data(ln, i + 1,
-					blank ? ""
-					      : value_text(&v, s->in->view->units, buf));
-			}
+	for (unsigned i = 0; i < NSUMMARY && !err; i++) {
+		struct column c;
+		if (!shown_column(i, s->skip) ||
+			!column_find(summary_columns[i].name, &c))
+			continue;
+		struct value v = c.of_series(series, s->in->run);
+		/* Calls that move no bytes have neither bytes nor sizes. */
+		bool blank = !series->size.n && !series->bytes &&
+			     (v.type == VALUE_BYTES || v.type == VALUE_BYTE_RATE);
+		err = scols_line_set_data(
+			ln, at++, blank ? "" : value_text(&v, s->in->view->units, buf));
+	}
 	return err;
+}
+
+static int summary_table(
+	struct summary *s, const struct row *row, const struct series *all)
+{
+	static const struct series none;
+	int err = add_column(s->tb, "", false) ? 0 : -ENOMEM;
+
+	for (unsigned i = 0; i < NSUMMARY && !err; i++)
+		if (shown_column(i, s->skip))
+			err = add_column(s->tb, summary_columns[i].title, true) ? 0
+										: -ENOMEM;
+	for (unsigned c = 0; c <= CLASS_WRITE && !err; c++)
+		err = summary_line(
+			s, op_class_name(c), row->series[c] ? row->series[c] : &none);
+	if (!err)
+		err = summary_line(s, "total", all);
+	for (unsigned c = CLASS_SYNC; c < NCLASS && !err; c++)
+		if (row->series[c])
+			err = summary_line(s, op_class_name(c), row->series[c]);
+	return err;
+}
+
+/* Whether a text of lines, with or without colours, keeps within the terminal. */
+static bool fits(const char *text, const struct view *v)
+{
+	size_t len = strcspn(text, "\n");
+
+	/* Colour codes stand in the first line only: the headings. */
+	if (v->colour && text[len])
+		text += len + 1;
+	len = strcspn(text, "\n");
+	return !v->width || len <= v->width;
 }
 
 static int summary(FILE *out, const struct report_in *in, const struct row *row,
 	const struct series *all)
 {
-	static const char *const title[] = { "", "operations", "bytes", "IOPS",
-		"throughput", "size p50", "lat p50", "p99", "max" };
-	static const struct series none;
-	struct summary s = { in, table_new(in->view) };
-	int err = s.tb ? 0 : -ENOMEM;
+	char *text = NULL;
+	int err = 0;
+	bool done = false;
 
-	for (unsigned i = 0; i < sizeof(title) / sizeof(*title) && !err; i++)
-		err = add_column(s.tb, title[i], i > 0) ? 0 : -ENOMEM;
-	for (unsigned c = 0; c <= CLASS_WRITE && !err; c++)
-		err = summary_line(
-			&s, op_class_name(c), row->series[c] ? row->series[c] : &none);
-	if (!err)
-		err = summary_line(&s, "total", all);
-	for (unsigned c = CLASS_SYNC; c < NCLASS && !err; c++)
-		if (row->series[c])
-			err = summary_line(&s, op_class_name(c), row->series[c]);
 	fputc('\n', out);
-	if (!err)
-		err = print_table(out, s.tb);
-	if (s.tb)
-		scols_unref_table(s.tb);
+	for (int skip = 0; skip < RANKS && !err && !done; skip++) {
+		struct summary s = { in, table_new(in->view), skip };
+		err = s.tb ? summary_table(&s, row, all) : -ENOMEM;
+		if (!err)
+			err = scols_print_table_to_string(s.tb, &text);
+		done = !err && (fits(text, in->view) || skip + 1 == RANKS);
+		free(text);
+		text = NULL;
+		if (done)
+			err = print_table(out, s.tb);
+		if (s.tb)
+			scols_unref_table(s.tb);
+	}
 	return err;
 }
 
@@ -396,7 +451,7 @@ static size_t text_room(
 			size_t w = strlen(value_text(&val, v->units, buf));
 			most = w > most ? w : most;
 		}
-		fixed += text ? 2 : most + 2;
+		fixed += text ? gap(v) : most + gap(v);
 	}
 	if (!v->width || !texts)
 		return WIDE * 20;

@@ -33,7 +33,7 @@
 #endif
 
 enum { OUT_SIZE = 8192, BUF_SIZE = 4 << 20, NAME_SIZE = 512, NFILES = 128, NSLOTS = 32,
-       NCALLS = 100, MAX_PAR = 64, BATCH = 64 };
+       NCALLS = 100, MAX_PAR = 64, BATCH = 64, STACK_SIZE = 256 << 10, M_ARENA_MAX = -8 };
 enum { RD = 1, WR = 2, SYNC = 4, META = 8, BYTES = 16, COUNTED = 31, TRUNC = 32,
        MANY = 64, SECOND = 128, LATE = 256, FORK = 512, SPAWN = 1024 };
 enum { OPS, SIZE, ERRORS, AGAIN, INTR, NCNT };
@@ -65,6 +65,8 @@ struct call { const char *name; long nr, kind; long (*fn)(struct arg *); };
 static char pattern[BUF_SIZE] __attribute__((aligned(4096)));
 static char sink[BUF_SIZE] __attribute__((aligned(4096)));
 static const struct call calls[NCALLS];
+/* In a second arena the malloc() of glibc reads how many CPUs there are. */
+extern int mallopt(int, int) __attribute__((weak));
 
 #define NEXT(p) ((p) + strcspn(p, " ") + (strchr(p, ' ') ? 1 : 0))
 #define P(x) ((long)(x))
@@ -377,27 +379,27 @@ static const struct call calls[NCALLS] = {
 #define INET "bind=x@l getsockname=x@L "
 #define PUMP "write=wbn read=rbn"
 static char *const ops[] = {
-	"write FS slot_w | write=wbn", "read FS slot_r | read=rbn",
+	"write FS slot_w | write=wbn", "read FS slot_r | read=rbn", "sleep U | sleep",
 	"pwrite FSO slot_w | pwrite64=wbnoO", "pread FSO slot_r | pread64=rbnoO",
 	"writev FS slot_w | writev=wv3", "readv FS slot_r | readv=rv3",
 	"pwritev FSO slot_w | pwritev=wv3oO", "preadv FSO slot_r | preadv=rv3oO",
 	"pwritev2 FSO slot_w | pwritev2=wv3oO", "preadv2 FSO slot_r | preadv2=rv3oO",
 	"append FS openat=.paM>w file | write=wbn", "null S openat=.NR>w | write=wbn",
 	"cloexec FS slot_w fcntl=w21 | write=wbn", "zero S openat=.Z>r | read=rbn",
-	"unlinked FS openat=.pCM>w unlinkat=.p file | write=wbn",
-	"dup FS slot_w dup3=whE>r dup=w>w | write=dbn", "fsync FN slot | fsync=w",
+	"unlinked FS openat=.pCM>w unlinkat=.p file | write=wbn", "fsync FN slot | fsync=w",
+	"dup FS slot_w dup3=whE>r dup=w>w | write=dbn", "unlink F | forget unlinkat=.p",
 	"scm FS slot_w socketpair=110B>B scm | write=wbn", "syncfs FN slot | syncfs=w",
 	"chdir_rel FFS openat=.HD>x chdir=p openat=.qCM>w fchdir=x file | write=wbn",
-	"openat_rel FFS openat=.pD>x openat=xqCM>w file | write=wbn", "sleep U | sleep",
+	"openat_rel FFS openat=.pD>x openat=xqCM>w file | write=wbn", "spawn N | spawn",
 	"sendfile FFS slot_r slot_q | sendfile=wr0n", "blockread UN" PIPE "late",
-	"copy_file_range FFS slot_r slot_q | copy_file_range=r0w0n", "spawn N | spawn",
+	"copy_file_range FFS slot_r slot_q | copy_file_range=r0w0n", "msync N | msync=P64",
 	"splice FS65536O slot_w pipe2=B0>B | splice=riy0n splice=x0wjn", "sync N | sync",
 	"tee S65536 pipe2=B0>B" PIPE "write=wbn tee=ryn read=xbn read=rbn",
 	"vmsplice S65536" PIPE "vmsplice=wV1 read=rbn", "pipe S65536" PIPE PUMP,
 	"sock" STREAM PUMP, "send" STREAM "sendto=wbnf recvfrom=rbnf",
 	"sendmsg" STREAM "sendmsg=wmf recvmsg=rmf", "fork N" PIPE "fork read=rbn",
 	"peek" STREAM "sendto=wbnf recvfrom:peek=rbnk recvfrom=rbnf", "vfork N | vfork",
-	"mmsg S1024" DGRAM "sendmmsg=wYQ recvmmsg=rYn", "openfail N | openat=.F",
+	"mmsg S1024" DGRAM "sendmmsg=wYQ recvmmsg=rYn", "fdatasync FN slot | fdatasync=w",
 	"socketcall S65536" DGRAM "socketcall:send=9S socketcall:recv=8S",
 	"udp S60000 socket=220>x " INET "socket=220>w connect=w@l dup=x>r | "
 	"sendto=wbnf recvfrom=rbnf", "eventfd N eventfd2=00>w dup=w>r | " PUMP,
@@ -407,11 +409,10 @@ static char *const ops[] = {
 	"pipe_again N pipe2=AK>A | read=rbn", "eof FN slot_w lseek=w02 | read=rbn",
 	"isdir N openat=.HD>r | read=rbn", "rdonly FN openat=.pcM>w | write=wbn",
 	"badf N openat=.NR>w dup3=whE close=h | read=hbn", "open FN | openat=.p close=n",
-	"trunc_dgram N" DGRAM "sendto=wb5 recvfrom=rb8T", "unlink F | forget unlinkat=.p",
-	"thread_storm N openat=.NR>w | storm", "fdatasync FN slot | fdatasync=w",
-	"rename FF | renameat2=.p.q moved", "stat FN | " STAT "=.ps",
+	"trunc_dgram N" DGRAM "sendto=wb5 recvfrom=rb8T", "stat FN | " STAT "=.ps",
+	"thread_storm N openat=.NR>w | storm", "rename FF | renameat2=.p.q moved",
 	/* The flags are the 4th argument, with 32 bits (two for each offset) the 6th. */
-	"sync_file_range FN slot | sync_file_range=w00707", "msync N | msync=P64", NULL
+	"sync_file_range FN slot | sync_file_range=w00707", "openfail N | openat=.F", NULL
 };
 
 static void parse(struct arg *a, char *line, const char *text)
@@ -569,18 +570,23 @@ int main(int argc, char **argv)
 	int i, c, fd = name ? atoi(name) : memfd_create("totals", 0);
 	long opt[128] = { ['t'] = 1, ['r'] = 1 };
 	struct worker w = { .opt = opt };
+	pthread_attr_t small;
 	pid_t pid[MAX_PAR];
 
+	if (mallopt)
+		mallopt(M_ARENA_MAX, 1);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, STACK_SIZE);
+	pthread_setattr_default_np(&small);
 	sprintf(number, "%d", fd);
 	setenv("MKIO_TOTALS", number, 1);
 	must(ftruncate(fd, sizeof(*w.t)), "ftruncate");
 	w.t = mmap(NULL, sizeof(*w.t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	while ((c = getopt(argc, argv, "+t:f:x:s:S:r:o:X")) != -1) {
-		CHECK(c != '?', "usage");
 		opt[c] = optarg ? atol(optarg) : 1;
 		output = c == 'o' ? optarg : output;
 	}
-	CHECK(opt['t'] > 0 && opt['t'] <= MAX_PAR && opt['f'] <= MAX_PAR, "-t or -f");
+	CHECK(!opt['?'] && opt['t'] > 0 && opt['t'] <= MAX_PAR && opt['f'] <= MAX_PAR, "usage");
 	w.lines = argv + optind;
 	memset(pattern, 'm', BUF_SIZE);
 	for (i = 0; i < opt['f']; i++)

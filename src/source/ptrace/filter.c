@@ -52,7 +52,7 @@ static void emit_clone(struct program *p, unsigned nr)
 static bool stops(const struct syscall_set *want, int row)
 {
 	return row >= 0 &&
-	       (syscalls[row].sets & SET_CONTROL || syscall_wanted(want, row));
+	       (syscalls[row].sets & SET_CONTROL || syscall_traced(want, row));
 }
 
 static void emit_abi(struct program *p, enum abi abi, const struct syscall_set *want)

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/ptrace.h>
 #include <sched.h>
 #include <stdio.h>
@@ -18,6 +19,32 @@
 
 /* What is still running this long after the command has ended is a daemon. */
 static const uint64_t GRACE_NS = 100 * 1000 * 1000;
+
+/*
+ * Without privileges a filter takes the rights of set-id programs away for good. Where
+ * the command itself is one, it is better left alone: control_hands_over().
+ */
+static bool loses_rights(const char *command)
+{
+	char path[PATH_MAX], *dirs, *save = NULL;
+	bool found = false;
+
+	if (!geteuid() || !command)
+		return false;
+	if (strchr(command, '/'))
+		return tracee_gains_rights(command);
+	dirs = strdup(getenv("PATH") ? getenv("PATH") : "/bin:/usr/bin");
+	for (char *d = dirs ? strtok_r(dirs, ":", &save) : NULL; d;
+		d = strtok_r(NULL, ":", &save)) {
+		snprintf(path, sizeof(path), "%s/%s", d, command);
+		if (!access(path, X_OK)) {
+			found = tracee_gains_rights(path);
+			break;
+		}
+	}
+	free(dirs);
+	return found;
+}
 
 static struct tracer *tracer_new(const struct source_args *args)
 {
@@ -35,7 +62,7 @@ static struct tracer *tracer_new(const struct source_args *args)
 	t->epoch_ns = args->epoch_ns;
 	t->follow = args->follow;
 	t->wait = args->wait;
-	t->filter = args->filter && args->launch;
+	t->filter = args->filter && args->launch && !loses_rights(args->command);
 	t->tail = &t->queue;
 	t->may_spin = !sched_getaffinity(0, sizeof(cpus), &cpus) && CPU_COUNT(&cpus) > 1;
 	t->options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
