@@ -21,7 +21,6 @@ struct hist {
 void hist_fini(struct hist *h);
 
 /* 0 or -ENOMEM, and then nothing has changed. */
-int hist_add(struct hist *h, uint64_t value);
 int hist_merge(struct hist *to, const struct hist *from);
 
 /* Take out what hist_add() put in before; min and max stay. */
@@ -33,7 +32,15 @@ uint64_t hist_quantile(const struct hist *h, double q);
 /* Samples in a bucket, whatever its index. */
 uint64_t hist_count(const struct hist *h, unsigned index);
 
-unsigned hist_index(uint64_t value);
+static inline unsigned hist_index(uint64_t value)
+{
+	if (value < HIST_SUB)
+		return (unsigned)value;
+
+	unsigned shift = 63 - __builtin_clzll(value) - HIST_BITS;
+	return (shift + 1) * HIST_SUB + ((value >> shift) & (HIST_SUB - 1));
+}
+
 uint64_t hist_lower(unsigned index);
 
 /* Power-of-two octave of a value: 0 for 0, n for 2^(n-1) ... 2^n - 1. */
@@ -46,5 +53,25 @@ enum { HIST_OCTAVES = 65 };
 
 /* Samples by octave: out has HIST_OCTAVES places and is added to. */
 void hist_octaves(const struct hist *h, uint64_t *out);
+
+/* Make room for a bucket. 0 or -ENOMEM. */
+int hist_cover(struct hist *h, unsigned index);
+
+/* 0 or -ENOMEM, and then nothing has changed. Here, as it is called for every operation.
+ */
+static inline int hist_add(struct hist *h, uint64_t value)
+{
+	unsigned i = hist_index(value);
+
+	if (i - h->first >= h->len && hist_cover(h, i) < 0)
+		return -12; /* ENOMEM */
+	h->count[i - h->first]++;
+	if (!h->n++)
+		h->min = h->max = value;
+	h->min = value < h->min ? value : h->min;
+	h->max = value > h->max ? value : h->max;
+	h->sum += value;
+	return 0;
+}
 
 #endif

@@ -96,7 +96,17 @@ static inline int op_interrupted(int64_t ret)
 }
 
 const char *op_kind_name(unsigned kind);
-enum op_class op_kind_class(unsigned kind);
+static inline enum op_class op_kind_class(unsigned kind)
+{
+	static const uint8_t class[OP_NKINDS] = {
+#define X(name, text, class) [OP_##name] = class,
+		OP_KINDS(X)
+#undef X
+	};
+
+	return kind < OP_NKINDS ? (enum op_class) class[kind] : CLASS_NOTICE;
+}
+
 const char *op_class_name(unsigned class);
 const char *op_note_name(unsigned note);
 

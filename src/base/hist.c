@@ -10,15 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-unsigned hist_index(uint64_t value)
-{
-	if (value < HIST_SUB)
-		return value;
-
-	unsigned shift = 63 - __builtin_clzll(value) - HIST_BITS;
-	return (shift + 1) * HIST_SUB + ((value >> shift) & (HIST_SUB - 1));
-}
-
 uint64_t hist_lower(unsigned index)
 {
 	if (index < HIST_SUB)
@@ -57,21 +48,9 @@ static int cover(struct hist *h, unsigned lo, unsigned hi)
 	return 0;
 }
 
-int hist_add(struct hist *h, uint64_t value)
+int hist_cover(struct hist *h, unsigned index)
 {
-	unsigned i = hist_index(value);
-
-	if (i - h->first >= h->len && cover(h, i, i) < 0)
-		return -ENOMEM;
-	h->count[i - h->first]++;
-	if (!h->n++)
-		h->min = h->max = value;
-	else if (value < h->min)
-		h->min = value;
-	else if (value > h->max)
-		h->max = value;
-	h->sum += value;
-	return 0;
+	return cover(h, index, index);
 }
 
 int hist_merge(struct hist *to, const struct hist *from)

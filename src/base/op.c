@@ -3,23 +3,15 @@
  */
 #include "iops/op.h"
 
-static const struct {
-	const char *name;
-	enum op_class class;
-} kinds[] = {
-#define X(name, text, class) [OP_##name] = { text, class },
-	OP_KINDS(X)
-#undef X
-};
-
 const char *op_kind_name(unsigned kind)
 {
-	return kind < OP_NKINDS ? kinds[kind].name : "?";
-}
+	static const char *const name[] = {
+#define X(name, text, class) [OP_##name] = text,
+		OP_KINDS(X)
+#undef X
+	};
 
-enum op_class op_kind_class(unsigned kind)
-{
-	return kind < OP_NKINDS ? kinds[kind].class : CLASS_NOTICE;
+	return kind < OP_NKINDS ? name[kind] : "?";
 }
 
 const char *op_class_name(unsigned class)

@@ -12,11 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_DIRECT = 1 << 22, PID_CACHE = 64 };
+
 /* Rows of one dimension. */
 struct table {
 	struct row *row;
 	size_t n, cap;
-	struct map index; /* key -> place, plus 1 */
+	uint32_t *direct; /* by key[0] where that is a small id: place, plus 1 */
+	size_t ndirect;
+	struct map index; /* key -> place, plus 1, of all other keys */
 	size_t last;      /* where the operation before went: often the same place */
 };
 
@@ -28,8 +32,11 @@ struct stats {
 	struct proc *proc;
 	size_t nproc, capproc;
 	struct map pids; /* pid -> place of its newest process, plus 1 */
-	pid_t last_pid;  /* and the place of it, as most operations come in a row */
-	size_t last_proc;
+	struct recent {
+		pid_t pid;
+		size_t place;
+	} recent[PID_CACHE];
+	size_t last_proc; /* of the operation at hand */
 	struct fault *fault;
 	size_t nfault, capfault;
 	struct totals totals;
@@ -72,8 +79,10 @@ static int room(void *array, size_t n, size_t *cap, size_t size)
 /* The newest process of that id; one that was never told of is made up. -ENOMEM */
 static int64_t proc_at(struct stats *s, pid_t pid, bool fresh)
 {
-	if (!fresh && s->nproc && s->last_pid == pid)
-		return s->last_proc;
+	struct recent *r = &s->recent[(unsigned)pid % PID_CACHE];
+
+	if (!fresh && r->place && r->pid == pid)
+		return s->last_proc = r->place - 1;
 
 	size_t at = fresh ? 0 : map_get(&s->pids, pid, 0);
 	if (!at) {
@@ -83,9 +92,8 @@ static int64_t proc_at(struct stats *s, pid_t pid, bool fresh)
 		s->proc[s->nproc] = (struct proc){ .pid = pid };
 		at = ++s->nproc;
 	}
-	s->last_pid = pid;
-	s->last_proc = at - 1;
-	return at - 1;
+	*r = (struct recent){ pid, at };
+	return s->last_proc = at - 1;
 }
 
 static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t key[2])
@@ -134,21 +142,46 @@ static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t 
 	}
 }
 
+/* Room for one more id in the direct table: ids grow one by one, and so does it. */
+static int reach(struct table *t, uint64_t id)
+{
+	size_t n = t->ndirect ? 2 * t->ndirect : 64;
+
+	if (id < t->ndirect)
+		return 0;
+	while (n <= id)
+		n *= 2;
+	uint32_t *more = realloc(t->direct, n * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	memset(more + t->ndirect, 0, (n - t->ndirect) * sizeof(*more));
+	t->direct = more;
+	t->ndirect = n;
+	return 0;
+}
+
+static struct row *row_new(struct table *t, const uint64_t key[2], bool small)
+{
+	if (room(&t->row, t->n, &t->cap, sizeof(*t->row)) < 0 ||
+		(small ? reach(t, key[0])
+		       : map_put(&t->index, key[0], key[1], t->n + 1)) < 0)
+		return NULL;
+	if (small)
+		t->direct[key[0]] = t->n + 1;
+	t->row[t->n] = (struct row){ .key = { key[0], key[1] } };
+	t->last = t->n++;
+	return &t->row[t->last];
+}
+
 static struct row *row_of(struct table *t, const uint64_t key[2])
 {
-	if (t->n) {
-		struct row *r = &t->row[t->last];
-		if (r->key[0] == key[0] && r->key[1] == key[1])
-			return r;
-	}
-	size_t at = map_get(&t->index, key[0], key[1]);
-	if (!at) {
-		if (room(&t->row, t->n, &t->cap, sizeof(*t->row)) < 0 ||
-			map_put(&t->index, key[0], key[1], t->n + 1) < 0)
-			return NULL;
-		t->row[t->n] = (struct row){ .key = { key[0], key[1] } };
-		at = ++t->n;
-	}
+	bool small = !key[1] && key[0] < MAX_DIRECT;
+	size_t at = !small                ? map_get(&t->index, key[0], key[1])
+		    : key[0] < t->ndirect ? t->direct[key[0]]
+					  : 0;
+
+	if (!at)
+		return row_new(t, key, small);
 	t->last = at - 1;
 	return &t->row[at - 1];
 }
@@ -346,9 +379,8 @@ static int stats_put(struct sink *sink, const struct op *op)
 		return put_notice(s, op, s->proc + at);
 	if (!s->proc[at].comm)
 		s->proc[at].comm = op->comm;
-	for (unsigned d = 0; d < NDIMS && !err; d++)
-		if (s->dims >> d & 1)
-			err = table_add(s, d, op);
+	for (unsigned left = s->dims; left && !err; left &= left - 1)
+		err = table_add(s, __builtin_ctz(left), op);
 	totals_add(s, op);
 	if (!err && op->ret < 0 && op->ret != -EAGAIN && !op_interrupted(op->ret) &&
 		!(op->call & OP_SECOND))
@@ -408,6 +440,7 @@ void stats_free(struct stats *s)
 		for (size_t i = 0; i < s->table[d].n; i++)
 			row_fini(&s->table[d].row[i]);
 		free(s->table[d].row);
+		free(s->table[d].direct);
 		map_fini(&s->table[d].index);
 	}
 	map_fini(&s->pids);

@@ -60,7 +60,6 @@ struct arg {
 	socklen_t sa_size;
 };
 struct call { const char *name; long nr, kind; long (*fn)(struct arg *); };
-
 /* Every thread reads into the one sink: what arrives there is of no interest. */
 static char pattern[BUF_SIZE] __attribute__((aligned(4096)));
 static char sink[BUF_SIZE] __attribute__((aligned(4096)));
@@ -182,8 +181,7 @@ static long do_file(struct arg *a)
 {
 	char link[32], name[NAME_SIZE] = "";
 	struct totals *t = a->w->t;
-	/* A struct statx, which some libc lacks: [14] is the mode. */
-	unsigned short st[128];
+	unsigned short st[128];		/* struct statx is not in musl; [14]: mode */
 	u64 i;
 
 	a->file[1] = -1;
@@ -288,17 +286,11 @@ static long do_sleep(struct arg *a)
 	return 0;
 }
 
-static void wait_for(pid_t pid)
-{
-	int status;
-
-	CHECK(waitpid(must(pid, "fork"), &status, 0) == pid && !status, "a child failed");
-}
-
 /* A spawned mkio adds to the same totals. No posix_spawn(): that of musl does I/O. */
 static long do_child(struct arg *a)
 {
 	char *args[] = { "mkio", "-o", "/dev/null", "null 1*1", NULL };
+	int status;
 	pid_t pid;
 
 	block_alarm(SIG_BLOCK);
@@ -310,7 +302,7 @@ static long do_child(struct arg *a)
 			execv("/proc/self/exe", args);
 		_exit(a->kind & SPAWN ? 9 : 0);
 	}
-	wait_for(pid);
+	CHECK(waitpid(must(pid, "fork"), &status, 0) == pid && !status, "a child failed");
 	block_alarm(SIG_UNBLOCK);
 	return 1;
 }
@@ -386,19 +378,19 @@ static char *const ops[] = {
 	"pwritev2 FSO slot_w | pwritev2=wv3oO", "preadv2 FSO slot_r | preadv2=rv3oO",
 	"append FS openat=.paM>w file | write=wbn", "null S openat=.NR>w | write=wbn",
 	"cloexec FS slot_w fcntl=w21 | write=wbn", "zero S openat=.Z>r | read=rbn",
-	"unlinked FS openat=.pCM>w unlinkat=.p file | write=wbn", "fsync FN slot | fsync=w",
+	"unlinked FS openat=.pCM>w unlinkat=.p file | write=wbn", "msync N | msync=P64",
 	"dup FS slot_w dup3=whE>r dup=w>w | write=dbn", "unlink F | forget unlinkat=.p",
 	"scm FS slot_w socketpair=110B>B scm | write=wbn", "syncfs FN slot | syncfs=w",
 	"chdir_rel FFS openat=.HD>x chdir=p openat=.qCM>w fchdir=x file | write=wbn",
 	"openat_rel FFS openat=.pD>x openat=xqCM>w file | write=wbn", "spawn N | spawn",
 	"sendfile FFS slot_r slot_q | sendfile=wr0n", "blockread UN" PIPE "late",
-	"copy_file_range FFS slot_r slot_q | copy_file_range=r0w0n", "msync N | msync=P64",
+	"copy_file_range FFS slot_r slot_q | copy_file_range=r0w0n", "vfork N | vfork",
 	"splice FS65536O slot_w pipe2=B0>B | splice=riy0n splice=x0wjn", "sync N | sync",
 	"tee S65536 pipe2=B0>B" PIPE "write=wbn tee=ryn read=xbn read=rbn",
 	"vmsplice S65536" PIPE "vmsplice=wV1 read=rbn", "pipe S65536" PIPE PUMP,
 	"sock" STREAM PUMP, "send" STREAM "sendto=wbnf recvfrom=rbnf",
 	"sendmsg" STREAM "sendmsg=wmf recvmsg=rmf", "fork N" PIPE "fork read=rbn",
-	"peek" STREAM "sendto=wbnf recvfrom:peek=rbnk recvfrom=rbnf", "vfork N | vfork",
+	"peek" STREAM "sendto=wbnf recvfrom:peek=rbnk recvfrom=rbnf",
 	"mmsg S1024" DGRAM "sendmmsg=wYQ recvmmsg=rYn", "fdatasync FN slot | fdatasync=w",
 	"socketcall S65536" DGRAM "socketcall:send=9S socketcall:recv=8S",
 	"udp S60000 socket=220>x " INET "socket=220>w connect=w@l dup=x>r | "
@@ -410,7 +402,8 @@ static char *const ops[] = {
 	"isdir N openat=.HD>r | read=rbn", "rdonly FN openat=.pcM>w | write=wbn",
 	"badf N openat=.NR>w dup3=whE close=h | read=hbn", "open FN | openat=.p close=n",
 	"trunc_dgram N" DGRAM "sendto=wb5 recvfrom=rb8T", "stat FN | " STAT "=.ps",
-	"thread_storm N openat=.NR>w | storm", "rename FF | renameat2=.p.q moved",
+	"rename FF | renameat2=.p.q moved", "fsync FN slot | fsync=w",
+	"thread_storm N openat=.NR>w | storm",
 	/* The flags are the 4th argument, with 32 bits (two for each offset) the 6th. */
 	"sync_file_range FN slot | sync_file_range=w00707", "openfail N | openat=.F", NULL
 };
@@ -586,7 +579,8 @@ int main(int argc, char **argv)
 		opt[c] = optarg ? atol(optarg) : 1;
 		output = c == 'o' ? optarg : output;
 	}
-	CHECK(!opt['?'] && opt['t'] > 0 && opt['t'] <= MAX_PAR && opt['f'] <= MAX_PAR, "usage");
+	CHECK(!opt['?'] && opt['t'] > 0, "usage");
+	CHECK(opt['t'] <= MAX_PAR && opt['f'] <= MAX_PAR, "-t or -f");
 	w.lines = argv + optind;
 	memset(pattern, 'm', BUF_SIZE);
 	for (i = 0; i < opt['f']; i++)
@@ -594,7 +588,7 @@ int main(int argc, char **argv)
 			_exit(run_all(&w, i + 1));
 	run_all(&w, 0);
 	while (i-- > 0)
-		wait_for(pid[i]);
+		CHECK(waitpid(must(pid[i], "fork"), &c, 0) == pid[i] && !c, "child");
 	opt['x'] = opt['x'] ? opt['x'] : opt['X'];
 	if (opt['x'] && w.t->execs++ < (u64)opt['x']) {
 		CHECK(opt['X'] ? !pthread_create(&w.thread, NULL, exec_self, argv) :

@@ -1,0 +1,112 @@
+/*
+ * loop - calls in a tight loop, to time what each costs
+ *
+ *   loop io N        N one-byte writes and reads of a file
+ *   loop other N     N calls that are no I/O
+ *   loop idle N M    N one-byte reads while M threads sleep; prints ns each
+ *   loop pair SEC    two busy threads for SEC seconds; prints what each did
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile int stop;
+static long did[2];
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void *sleeper(void *arg)
+{
+	pause();
+	return arg;
+}
+
+static void *worker(void *arg)
+{
+	long *count = arg;
+	int fd = open("/dev/zero", O_RDONLY);
+	char b;
+
+	while (!stop && read(fd, &b, 1) == 1)
+		++*count;
+	close(fd);
+	return NULL;
+}
+
+static int io(long n)
+{
+	int fd = open("loop.tmp", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	char b = 'x';
+
+	unlink("loop.tmp");
+	for (long i = 0; i < n / 2; i++)
+		if (write(fd, &b, 1) != 1)
+			return 1;
+	lseek(fd, 0, SEEK_SET);
+	for (long i = 0; i < n / 2; i++)
+		if (read(fd, &b, 1) != 1)
+			return 1;
+	return 0;
+}
+
+static int idle(long n, long threads)
+{
+	pthread_attr_t small;
+	pthread_t t;
+	int fd = open("/dev/zero", O_RDONLY);
+	char b;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (long i = 0; i < threads; i++)
+		if (pthread_create(&t, &small, sleeper, NULL))
+			return 1;
+	double begin = now();
+	for (long i = 0; i < n; i++)
+		if (read(fd, &b, 1) != 1)
+			return 1;
+	printf("%.0f\n", (now() - begin) / (double)n);
+	fflush(stdout);
+	_exit(0);
+}
+
+static int pair(long seconds)
+{
+	pthread_t t[2];
+
+	for (int i = 0; i < 2; i++)
+		if (pthread_create(&t[i], NULL, worker, &did[i]))
+			return 1;
+	sleep((unsigned)seconds);
+	stop = 1;
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	printf("%ld %ld\n", did[0], did[1]);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	long n = argc > 2 ? atol(argv[2]) : 0;
+
+	if (argc > 2 && !strcmp(argv[1], "io"))
+		return io(n);
+	if (argc > 2 && !strcmp(argv[1], "pair"))
+		return pair(n);
+	if (argc > 3 && !strcmp(argv[1], "idle"))
+		return idle(n, atol(argv[3]));
+	for (long i = 0; argc > 2 && i < n; i++)
+		syscall(SYS_getppid);
+	return argc > 2 ? 0 : 2;
+}

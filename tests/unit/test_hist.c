@@ -1,0 +1,291 @@
+/*
+ * test_hist.c - buckets, quantiles and sums of histograms
+ */
+#include "iops/hist.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define LENGTH(a) (sizeof(a) / sizeof(*(a)))
+
+/* xorshift64: the same numbers in every run, of every magnitude. */
+static uint64_t random_value(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state >> (*state & 63);
+}
+
+static void assert_same(const struct hist *a, const struct hist *b)
+{
+	assert_int_equal(a->n, b->n);
+	assert_int_equal(a->sum, b->sum);
+	for (unsigned i = 0; i < HIST_N; i++)
+		assert_int_equal(hist_count(a, i), hist_count(b, i));
+}
+
+static void index_table(void **state)
+{
+	static const struct {
+		uint64_t value;
+		unsigned index;
+	} row[] = {
+		{ 0, 0 },
+		{ 1, 1 },
+		{ 15, 15 },
+		{ 16, 16 },
+		{ 31, 31 },
+		{ 32, 32 },
+		{ 33, 32 },
+		{ 34, 33 },
+		{ 63, 47 },
+		{ 64, 48 },
+		{ 4096, 144 },
+		{ UINT64_C(1) << 63, HIST_N - 16 },
+		{ UINT64_MAX, HIST_N - 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(row); i++)
+		assert_int_equal(hist_index(row[i].value), row[i].index);
+}
+
+static void value_in_bucket(uint64_t v)
+{
+	unsigned i = hist_index(v);
+
+	assert_true(i < HIST_N);
+	assert_true(hist_lower(i) <= v);
+	if (i + 1 < HIST_N)
+		assert_true(v < hist_lower(i + 1));
+	/* Not wider than a sixteenth of the value. */
+	assert_true(v - hist_lower(i) <= v / 16);
+}
+
+static void every_value_in_its_bucket(void **state)
+{
+	uint64_t seed = 88172645463325252u;
+
+	(void)state;
+	for (uint64_t v = 0; v < 5000; v++)
+		value_in_bucket(v);
+	for (int b = 1; b < 64; b++)
+		for (int d = -2; d <= 2; d++)
+			value_in_bucket((UINT64_C(1) << b) + d);
+	for (int i = 0; i < 100000; i++)
+		value_in_bucket(random_value(&seed));
+	for (unsigned i = 0; i < HIST_N; i++)
+		assert_int_equal(hist_index(hist_lower(i)), i);
+}
+
+static void empty(void **state)
+{
+	struct hist h = { 0 }, none = { 0 };
+
+	(void)state;
+	assert_int_equal(hist_quantile(&h, 0.5), 0);
+	for (unsigned i = 0; i < HIST_N + 5; i++)
+		assert_int_equal(hist_count(&h, i), 0);
+	assert_int_equal(hist_merge(&h, &none), 0);
+	assert_int_equal(h.n, 0);
+	assert_null(h.count);
+}
+
+static void moments(void **state)
+{
+	struct hist h = { 0 };
+	static const uint64_t v[] = { 700, 3, 1u << 20, 0, 12 };
+
+	(void)state;
+	assert_int_equal(hist_add(&h, 50), 0);
+	assert_int_equal(h.min, 50);
+	assert_int_equal(h.max, 50);
+	for (size_t i = 0; i < LENGTH(v); i++)
+		assert_int_equal(hist_add(&h, v[i]), 0);
+	assert_int_equal(h.n, 6);
+	assert_int_equal(h.sum, 50 + 700 + 3 + (1u << 20) + 12);
+	assert_int_equal(h.min, 0);
+	assert_int_equal(h.max, 1u << 20);
+	hist_fini(&h);
+	assert_int_equal(h.n, 0);
+	assert_null(h.count);
+}
+
+/* Of values below 16 a histogram forgets nothing. */
+static void exact_quantiles(void **state)
+{
+	struct hist h = { 0 };
+
+	(void)state;
+	for (int v = 15; v >= 0; v--)
+		for (int i = 0; i <= v; i++)
+			assert_int_equal(hist_add(&h, v), 0);
+	unsigned n = 136; /* v + 1 samples of each v */
+	assert_int_equal(h.n, n);
+	for (unsigned rank = 1; rank <= n; rank++) {
+		unsigned v = 0;
+		for (unsigned seen = 1; seen < rank; seen += v + 1)
+			v++;
+		assert_int_equal(hist_quantile(&h, (double)rank / n), v);
+	}
+	assert_int_equal(hist_quantile(&h, 0), 0);
+	hist_fini(&h);
+}
+
+static void quantiles_within_a_sixteenth(void **state)
+{
+	struct hist h = { 0 };
+	static const double q[] = { 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 1 };
+
+	(void)state;
+	for (uint64_t v = 1; v <= 10000; v++)
+		assert_int_equal(hist_add(&h, v * 1000), 0);
+	for (size_t i = 0; i < LENGTH(q); i++) {
+		uint64_t want = (uint64_t)(q[i] * 10000 + 0.5) * 1000;
+		uint64_t got = hist_quantile(&h, q[i]);
+		assert_true(got + want / 16 >= want && got <= want + want / 16);
+	}
+	hist_fini(&h);
+}
+
+/* The middle of a bucket is not shown where nothing was. */
+static void quantiles_stay_between_min_and_max(void **state)
+{
+	struct hist h = { 0 };
+
+	(void)state;
+	assert_int_equal(hist_add(&h, 1000003), 0);
+	assert_int_equal(hist_quantile(&h, 0), 1000003);
+	assert_int_equal(hist_quantile(&h, 0.5), 1000003);
+	assert_int_equal(hist_quantile(&h, 1), 1000003);
+	hist_fini(&h);
+	assert_int_equal(hist_add(&h, UINT64_MAX), 0);
+	assert_int_equal(hist_quantile(&h, 0.5), UINT64_MAX);
+	hist_fini(&h);
+}
+
+/* Merged in whatever order, it is as if all had been added to one. */
+static void check_merge(const uint64_t *a, size_t na, const uint64_t *b, size_t nb)
+{
+	struct hist one = { 0 }, two = { 0 }, both = { 0 };
+
+	for (size_t i = 0; i < na; i++) {
+		assert_int_equal(hist_add(&one, a[i]), 0);
+		assert_int_equal(hist_add(&both, a[i]), 0);
+	}
+	for (size_t i = 0; i < nb; i++) {
+		assert_int_equal(hist_add(&two, b[i]), 0);
+		assert_int_equal(hist_add(&both, b[i]), 0);
+	}
+	assert_int_equal(hist_merge(&one, &two), 0);
+	assert_same(&one, &both);
+	assert_int_equal(one.min, both.min);
+	assert_int_equal(one.max, both.max);
+	hist_fini(&one);
+	hist_fini(&two);
+	hist_fini(&both);
+}
+
+static void merge_is_a_then_b(void **state)
+{
+	static const uint64_t low[] = { 1, 2, 3 }, mid[] = { 100, 120 },
+			      high[] = { 1u << 30, 5 }, wide[] = { 0, UINT64_MAX };
+	static const struct {
+		const uint64_t *v;
+		size_t n;
+	} set[] = { { low, 3 }, { mid, 2 }, { high, 2 }, { wide, 2 }, { low, 0 } };
+	uint64_t seed = 42, v[60];
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(set); i++)
+		for (size_t j = 0; j < LENGTH(set); j++)
+			check_merge(set[i].v, set[i].n, set[j].v, set[j].n);
+	for (int round = 0; round < 300; round++) {
+		for (size_t i = 0; i < LENGTH(v); i++)
+			v[i] = random_value(&seed);
+		check_merge(v, round % 30, v + round % 30, round % 29);
+	}
+}
+
+/* The window of one begins below the other's and ends within it. */
+static void merge_from_below(void **state)
+{
+	static const uint64_t mid[] = { 100, 120 }, from_below[] = { 20, 127 };
+
+	(void)state;
+	check_merge(mid, 2, from_below, 2);
+	check_merge(from_below, 2, mid, 2);
+}
+
+static void subtract_undoes_merge(void **state)
+{
+	uint64_t seed = 7;
+
+	(void)state;
+	for (int round = 0; round < 100; round++) {
+		struct hist a = { 0 }, b = { 0 }, copy = { 0 };
+		for (int i = 0; i < 40; i++) {
+			uint64_t v = random_value(&seed);
+			assert_int_equal(hist_add(&a, v), 0);
+			assert_int_equal(hist_add(&copy, v), 0);
+		}
+		for (int i = 0; i < 10; i++)
+			assert_int_equal(hist_add(&b, random_value(&seed)), 0);
+		assert_int_equal(hist_merge(&a, &b), 0);
+		assert_int_equal(a.n, 50);
+		hist_subtract(&a, &b);
+		assert_same(&a, &copy);
+		hist_fini(&a);
+		hist_fini(&b);
+		hist_fini(&copy);
+	}
+}
+
+static void octaves(void **state)
+{
+	static const struct {
+		uint64_t value;
+		unsigned octave;
+	} row[] = { { 0, 0 }, { 1, 1 }, { 2, 2 }, { 3, 2 }, { 4, 3 }, { 1023, 10 },
+		{ 1024, 11 }, { UINT64_C(1) << 63, 64 }, { UINT64_MAX, 64 } };
+	uint64_t seed = 3, want[HIST_OCTAVES] = { 0 }, got[HIST_OCTAVES] = { 0 };
+	struct hist h = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(row); i++)
+		assert_int_equal(hist_octave(row[i].value), row[i].octave);
+	for (int i = 0; i < 1000; i++) {
+		uint64_t v = random_value(&seed);
+		assert_int_equal(hist_add(&h, v), 0);
+		want[hist_octave(v)]++;
+	}
+	want[3] += 5; /* it adds */
+	got[3] = 5;
+	hist_octaves(&h, got);
+	assert_memory_equal(got, want, sizeof(got));
+	hist_fini(&h);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(index_table),
+		cmocka_unit_test(every_value_in_its_bucket),
+		cmocka_unit_test(empty),
+		cmocka_unit_test(moments),
+		cmocka_unit_test(exact_quantiles),
+		cmocka_unit_test(quantiles_within_a_sixteenth),
+		cmocka_unit_test(quantiles_stay_between_min_and_max),
+		cmocka_unit_test(merge_is_a_then_b),
+		cmocka_unit_test(merge_from_below),
+		cmocka_unit_test(subtract_undoes_merge),
+		cmocka_unit_test(octaves),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
