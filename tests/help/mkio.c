@@ -181,7 +181,7 @@ static long do_file(struct arg *a)
 {
 	char link[32], name[NAME_SIZE] = "";
 	struct totals *t = a->w->t;
-	unsigned short st[128];		/* struct statx is not in musl; [14]: mode */
+	unsigned short st[128];		/* struct statx, unknown to musl */
 	u64 i;
 
 	a->file[1] = -1;

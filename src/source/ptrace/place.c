@@ -139,7 +139,6 @@ struct place *place_new(void)
 	p->policy = sched_getscheduler(0);
 	p->pause_ms = PAUSE_MS;
 	if (sched_getaffinity(0, sizeof(p->allowed), &p->allowed) ||
-		CPU_COUNT(&p->allowed) < 2 ||
 		(p->policy != SCHED_OTHER && p->policy != SCHED_BATCH) || !may_return() ||
 		sem_init(&p->wake, 0, 0) < 0) {
 		free(p);
