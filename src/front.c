@@ -8,6 +8,7 @@
 #include "iops/front.h"
 #include "iops/diag.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -23,19 +24,20 @@
 #include <unistd.h>
 
 enum { EXIT_FAILED = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
-enum { FORWARD_WAIT_MS = 20 };
+enum { FORWARD_WAIT_MS = 20, FORWARD_LATE_MS = 500 };
 
-static const int caught[] = { SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2,
-	SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT };
-enum { NCAUGHT = sizeof(caught) / sizeof(*caught) };
+/* Faults are our own; these are nobody's to catch, or mean nothing by default. */
+static const int not_caught[] = { SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+	SIGTRAP, SIGSYS, SIGABRT, SIGWINCH, SIGURG };
 
 struct front {
 	struct launch *launch; /* NULL: attach */
 	pid_t tracer;
 	int signals, done; /* to read: signalfd(2), the tracer's word */
 	sigset_t mask;     /* as it was */
-	bool ended, told, stopped;
-	int result; /* what the tracer told */
+	bool ended, told;
+	unsigned matched[NSIG]; /* deliveries to the command that we have had as well */
+	int result;             /* what the tracer told */
 };
 
 static uint64_t now_ns(void)
@@ -57,10 +59,50 @@ static void let_go(int fd)
 	close(null);
 }
 
-static void become_command(struct launch *l, const struct options *o)
+/* Descriptors that are the command's alone: whoever waits for their end should see it. */
+static void close_others(const int *keep, unsigned n)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		int fd = atoi(d->d_name);
+		bool kept = fd <= STDERR_FILENO || fd == dirfd(dir);
+		for (unsigned i = 0; i < n; i++)
+			kept |= fd == keep[i];
+		if (!kept)
+			close(fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* The command's limits are not to hit us: what it may open, write and compute. */
+static const int limited[] = { RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_CPU };
+enum { NLIMITED = sizeof(limited) / sizeof(*limited) };
+
+static void lift_limits(struct rlimit old[NLIMITED])
+{
+	for (int i = 0; i < NLIMITED; i++) {
+		getrlimit(limited[i], &old[i]);
+		struct rlimit most = { RLIM_INFINITY, RLIM_INFINITY };
+		if (limited[i] == RLIMIT_NOFILE)
+			most = (struct rlimit){ 65536,
+				old[i].rlim_max > 65536 ? old[i].rlim_max : 65536 };
+		if (setrlimit(limited[i], &most) < 0) {
+			most.rlim_cur = most.rlim_max = old[i].rlim_max;
+			setrlimit(limited[i], &most);
+		}
+	}
+}
+
+static void become_command(
+	struct launch *l, const struct options *o, const struct rlimit *old)
 {
 	char how = 0;
 
+	for (int i = 0; i < NLIMITED; i++)
+		setrlimit(limited[i], &old[i]);
 	close(l->go[1]);
 	/* Where a tracer must be a parent (Yama), the front end's other child may be it
 	 * too. */
@@ -83,7 +125,7 @@ static void become_command(struct launch *l, const struct options *o)
 static void become_tracer(struct front *f, struct front_job *job, front_work *work)
 {
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGHUP,
-		SIGPIPE, SIGTERM };
+		SIGPIPE, SIGTERM, SIGXFSZ, SIGXCPU };
 
 	setsid();
 	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
@@ -100,6 +142,8 @@ static void become_tracer(struct front *f, struct front_job *job, front_work *wo
 	}
 	let_go(STDIN_FILENO);
 	let_go(STDOUT_FILENO);
+	int keep[] = { job->out->fd, job->done, f->launch ? f->launch->go[1] : -1 };
+	close_others(keep, 3);
 	work(job);
 	_exit(0);
 }
@@ -117,33 +161,37 @@ void front_done(struct front_job *j, int err)
 	let_go(STDERR_FILENO);
 }
 
-/* Whether the command got this signal too, from the same sender: as a process group does.
- */
-static bool had_it_too(
-	const struct launch *l, const struct signalfd_siginfo *si, uint64_t at)
+/* Whether a signal waits in the command, blocked by it. */
+static bool is_pending(const struct launch *l, unsigned sig)
 {
 	char path[64], line[256];
-	uint64_t bits;
 	bool pending = false;
 
-	if (l->delivered[si->ssi_signo].at_ns + FORWARD_WAIT_MS * UINT64_C(1000000) >
-			at &&
-		l->delivered[si->ssi_signo].from == (pid_t)si->ssi_pid)
-		return true;
 	snprintf(path, sizeof(path), "/proc/%d/status", l->command);
 	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		char *at_hex =
-			!strncmp(line, "SigPnd:", 7) || !strncmp(line, "ShdPnd:", 7)
-				? line + 7
-				: NULL;
-		if (at_hex &&
-			(bits = strtoull(at_hex, NULL, 16)) >> (si->ssi_signo - 1) & 1)
-			pending = true;
-	}
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "SigPnd:", 7) || !strncmp(line, "ShdPnd:", 7))
+			pending |= strtoull(line + 7, NULL, 16) >> (sig - 1) & 1;
 	if (f)
 		fclose(f);
 	return pending;
+}
+
+/*
+ * Whether the command got this signal too, from the same sender: as when it was sent to
+ * the process group. Each delivery is the answer to one signal of ours at most.
+ */
+static bool had_it_too(struct front *f, const struct signalfd_siginfo *si, uint64_t at)
+{
+	const struct launch *l = f->launch;
+	unsigned sig = si->ssi_signo, n = l->delivered[sig].n;
+
+	if (n != f->matched[sig] && l->delivered[sig].from == (pid_t)si->ssi_pid &&
+		l->delivered[sig].at_ns + FORWARD_LATE_MS * UINT64_C(1000000) > at) {
+		f->matched[sig] = n;
+		return true;
+	}
+	return is_pending(l, sig);
 }
 
 /*
@@ -159,7 +207,7 @@ static void forward(struct front *f, const struct signalfd_siginfo *si)
 	if (f->ended || (si->ssi_code == SI_KERNEL && !hangup))
 		return;
 	nanosleep(&wait, NULL);
-	if (!had_it_too(f->launch, si, at))
+	if (!had_it_too(f, si, at))
 		kill(f->launch->command, (int)si->ssi_signo);
 }
 
@@ -172,7 +220,8 @@ static void stop_like(struct front *f, int sig)
 	sigemptyset(&set);
 	sigaddset(&set, sig);
 	sigaction(sig, &deflt, &old);
-	f->stopped = true;
+	if (f->launch)
+		f->launch->stopped = 1;
 	raise(sig);
 	if (sig != SIGSTOP) {
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
@@ -187,13 +236,13 @@ static void go_on(struct front *f)
 	struct timespec wait = { 0, FORWARD_WAIT_MS * 1000000 };
 	siginfo_t info = { .si_pid = 0 };
 
-	if (!f->stopped)
+	if (!f->launch->stopped)
 		return;
+	f->launch->stopped = 0;
 	nanosleep(&wait, NULL);
 	waitid(P_PID, f->launch->command, &info, WCONTINUED | WNOHANG);
 	if (!info.si_pid)
 		kill(f->launch->command, SIGCONT);
-	f->stopped = false;
 }
 
 static void look_at_children(struct front *f)
@@ -211,8 +260,6 @@ static void look_at_children(struct front *f)
 			break;
 		if (info.si_code == CLD_STOPPED)
 			stop_like(f, info.si_status);
-		else
-			f->stopped = false;
 	}
 	/* Its counters can be read until it is reaped: at the very end. */
 	info.si_pid = 0;
@@ -306,9 +353,9 @@ static int start(
 
 	if (pipe2(done, O_CLOEXEC) < 0)
 		return -errno;
-	sigemptyset(&set);
-	for (int i = 0; i < NCAUGHT; i++)
-		sigaddset(&set, caught[i]);
+	sigfillset(&set);
+	for (unsigned i = 0; i < sizeof(not_caught) / sizeof(*not_caught); i++)
+		sigdelset(&set, not_caught[i]);
 	sigprocmask(SIG_BLOCK, &set, &f->mask);
 	signal(SIGCHLD, SIG_DFL);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -379,6 +426,9 @@ static int finish_run(struct front *f, const struct options *o)
 int front_run(const struct options *o, struct out *out, front_work *work)
 {
 	struct front f = { .result = -1 };
+	struct rlimit old[NLIMITED];
+
+	lift_limits(old);
 	int err = launch_new(&f.launch);
 
 	if (err < 0) {
@@ -388,7 +438,7 @@ int front_run(const struct options *o, struct out *out, front_work *work)
 	/* First of all, while everything is still as it was given to us. */
 	pid_t command = fork();
 	if (command == 0)
-		become_command(f.launch, o);
+		become_command(f.launch, o, old);
 	f.launch->command = command;
 	err = command < 0 ? -errno : start(&f, o, out, work);
 	if (err < 0) {
@@ -402,6 +452,8 @@ int front_run(const struct options *o, struct out *out, front_work *work)
 	out_close(out);
 	let_go(STDIN_FILENO);
 	let_go(STDOUT_FILENO);
+	int keep[] = { f.signals, f.done };
+	close_others(keep, 2);
 	serve(&f);
 	return finish_run(&f, o);
 }

@@ -11,6 +11,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What main() has put in the place of a closed stream closes itself at exec. */
+static int dup_stream(int fd)
+{
+	if (fcntl(fd, F_GETFD) & FD_CLOEXEC) {
+		errno = EBADF;
+		return -1;
+	}
+	return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
 /*
  * The file is opened before anything runs, so that a wrong name is said at once, but
  * emptied only when there is something to put in its place.
@@ -22,10 +32,10 @@ int out_open(struct out *o, const char *path)
 	*o = (struct out){ .fd = -1, .name = path };
 	if (!path) {
 		o->name = "standard error";
-		o->fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+		o->fd = dup_stream(STDERR_FILENO);
 	} else if (!strcmp(path, "-")) {
 		o->name = "standard output";
-		o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+		o->fd = dup_stream(STDOUT_FILENO);
 	} else {
 		o->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
 		if (o->fd >= 0 && o->fd < 3) {

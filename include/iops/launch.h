@@ -26,11 +26,17 @@ struct launch {
 	/* The command's word: errno of a failed exec or of the filter; 0 while none. */
 	volatile int exec_errno, filter_errno;
 
-	/* The tracer's word: when the command last got a signal, and from whom. */
+	/* The tracer's word: how often the command got a signal, last when and from whom.
+	 */
 	struct {
+		volatile unsigned n;
 		volatile uint64_t at_ns; /* CLOCK_MONOTONIC */
 		volatile pid_t from;
 	} delivered[NSIG];
+
+	/* The front end's word: it has stopped, as the command had. Whoever sees the
+	 * command go on sends it SIGCONT. */
+	volatile int stopped;
 
 	/* The front end's word: the command's wait status, valid once ended is set. */
 	volatile int ended, status;

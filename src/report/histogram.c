@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETS = 3, MIN_BAR = 6, NUMBER = 10, LABEL = 8 };
+enum { SETS = 3, MIN_BAR = 6, NUMBER = 10, LABEL = 9 };
 
 struct chart {
 	const char *title, *unit;

@@ -327,6 +327,8 @@ static int put_notice(struct stats *s, const struct op *op, struct proc *p)
 
 	switch (op->kind) {
 	case OP_FORK:
+		if (op->tid != op->pid)
+			break; /* a thread */
 		p->ppid = (pid_t)op->ret;
 		p->comm = op->comm;
 		p->start_ns = op->start_ns;

@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2086,SC2016
 # Every count and byte equals what mkio knows it did. TIMES: how often (default 5).
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2086,SC2016
 # The command's exit status, streams and signals pass through; failures have their own.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2086,SC2016
 # Running processes are seen, and go on unharmed.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"

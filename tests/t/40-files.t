@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2086,SC2016
 # Every byte goes to the right file, whatever happens to names and descriptors.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"

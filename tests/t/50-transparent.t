@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2086,SC2016
 # A program that looks at all it can see of itself sees the same with and without iops.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"

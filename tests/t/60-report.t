@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2086,SC2016
 # The report in all its forms.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2086,SC2016
 # Where ptrace is not allowed, counters; and the doctor knows.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"

@@ -316,7 +316,8 @@ static void kinds(void **state)
 			assert_true(row[i].fd >= 0);
 			int type = ask(row[i].fd, &v)->type;
 			assert_int_equal(strncmp(path_of(row[i].fd), row[i].path,
-						 strlen(row[i].path)), 0);
+						 strlen(row[i].path)),
+				0);
 			assert_int_equal(type, row[i].type);
 			bool has = row[i].type == FILE_REGULAR;
 			assert_int_equal(v.offset, has ? 0 : OP_NO_OFFSET);
@@ -396,8 +397,8 @@ static void append_size(void **state)
 
 static const char *path_at(int at, const char *path)
 {
-	return names_get(names,
-		names_file(names, fdtab_path(tab, &self, at, path))->path);
+	return names_get(
+		names, names_file(names, fdtab_path(tab, &self, at, path))->path);
 }
 
 static void paths(void **state)

@@ -86,8 +86,16 @@ static void all_passes(void **state)
 
 	(void)state;
 	rig_start(&r, &f);
-	struct op op = { .kind = OP_WRITE, .file = r.file, .pid = 3, .tid = 4, .ret = 5,
-		.want = 6, .start_ns = 7, .dur_ns = 8, .fd = 9, .call = OP_PART | 1 };
+	struct op op = { .kind = OP_WRITE,
+		.file = r.file,
+		.pid = 3,
+		.tid = 4,
+		.ret = 5,
+		.want = 6,
+		.start_ns = 7,
+		.dur_ns = 8,
+		.fd = 9,
+		.call = OP_PART | 1 };
 	assert_int_equal(passes(&r, &op), 1);
 	assert_memory_equal(&r.log.op[0], &op, sizeof(op));
 	assert_int_equal(passes(&r, &(struct op){ .kind = OP_READ }), 1);

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #define LENGTH(a) (sizeof(a) / sizeof(*(a)))
-#define NS	  UINT64_C(1000000000)
+#define NS        UINT64_C(1000000000)
 
 struct rig {
 	struct sink *sink;
@@ -113,12 +113,13 @@ static void json(void **state)
 	assert_ptr_equal(strchr(r.text, '\n'), r.text + r.len - 1); /* one line */
 	cJSON *o = cJSON_Parse(r.text);
 	assert_non_null(o);
-	assert_string_equal(cJSON_GetObjectItem(o, "schema")->valuestring,
-		"iops.interval/1");
+	assert_string_equal(
+		cJSON_GetObjectItem(o, "schema")->valuestring, "iops.interval/1");
 	assert_int_equal(number(o, NULL, "from_ns"), NS);
 	assert_int_equal(number(o, NULL, "to_ns"), 2 * NS);
 	for (size_t i = 0; i < LENGTH(row); i++) {
-		assert_int_equal(number(o, row[i].group, "operations"), row[i].operations);
+		assert_int_equal(
+			number(o, row[i].group, "operations"), row[i].operations);
 		assert_int_equal(number(o, row[i].group, "bytes"), row[i].bytes);
 		assert_int_equal(number(o, row[i].group, "errors"), row[i].errors);
 	}

@@ -61,8 +61,12 @@ static void many_strings(void **state)
 static void files(void **state)
 {
 	struct names *n = names_new();
-	struct file f = { .path = add(n, "/d/f"), .major = 8, .minor = 1, .inode = 5,
-		.type = FILE_REGULAR, .mount = add(n, "/") };
+	struct file f = { .path = add(n, "/d/f"),
+		.major = 8,
+		.minor = 1,
+		.inode = 5,
+		.type = FILE_REGULAR,
+		.mount = add(n, "/") };
 	struct file other[6];
 	uint32_t id = names_add_file(n, &f), ids[6];
 

@@ -242,9 +242,11 @@ static void set_words(void **state)
 	static const struct {
 		const char *text, *in[4], *out[4];
 	} row[] = {
-		{ "data", { "read", "sendmsg", "tee", "recv:peek" }, { "fsync", "open" } },
+		{ "data", { "read", "sendmsg", "tee", "recv:peek" },
+			{ "fsync", "open" } },
 		{ "sync", { "fsync", "msync" }, { "read", "close" } },
-		{ "classic", { "read", "pwritev2" }, { "sendfile", "recvfrom", "fsync" } },
+		{ "classic", { "read", "pwritev2" },
+			{ "sendfile", "recvfrom", "fsync" } },
 		{ "net", { "recvmmsg", "socket", "recvmsg:peek" }, { "read", "open" } },
 		{ "meta", { "open", "close", "stat", "socket" }, { "read", "fsync" } },
 		{ "all", { "read", "fsync", "open", "bind" }, { "execve", "ptrace" } },

@@ -173,7 +173,9 @@ static void elide(void **state)
 	} row[] = {
 		{ "short", 10, true, "short" },
 		{ "exactly", 7, true, "exactly" },
-		{ "0123456789", 7, true, "01\xe2\x80\xa6" "6789" },
+		{ "0123456789", 7, true,
+			"01\xe2\x80\xa6"
+			"6789" },
 		{ "0123456789", 7, false, "0...789" },
 		{ "0123456789", 1, true, "\xe2\x80\xa6" },
 		{ "0123456789", 3, false, "..." },
@@ -184,8 +186,8 @@ static void elide(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(row); i++) {
-		char *got = units_elide(buf, sizeof(buf), row[i].text, row[i].width,
-			row[i].utf8);
+		char *got = units_elide(
+			buf, sizeof(buf), row[i].text, row[i].width, row[i].utf8);
 		assert_ptr_equal(got, buf);
 		assert_string_equal(buf, row[i].want);
 	}
@@ -208,7 +210,8 @@ static void elide_holds_to_width(void **state)
 				units_elide(buf, sizeof(buf), text[i], w, utf8);
 				assert_true(units_width(buf) <= w);
 				for (char *p = buf; *p; p++)
-					assert_false((unsigned char)*p < ' ' || *p == 0x7f);
+					assert_false(
+						(unsigned char)*p < ' ' || *p == 0x7f);
 			}
 }
 

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What is still running this long after the command has ended is a daemon. */
@@ -86,20 +86,15 @@ static void tracer_free(struct tracer *t)
 	free(t);
 }
 
-/* Ask of SIGCHLD which child it was, and of the limits as many files as they allow. */
+/* SIGCHLD is asked which child it was: wait.c. */
 static void prepare(void)
 {
 	sigset_t set;
-	struct rlimit files;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGCHLD, SIG_DFL);
-	if (!getrlimit(RLIMIT_NOFILE, &files)) {
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
 }
 
 static int seize(struct tracer *t, pid_t tid, pid_t pid, bool interrupt)
@@ -182,6 +177,8 @@ static int open_attach(struct tracer *t, pid_t pid)
 
 	if (!tgid)
 		return -ESRCH;
+	if (map_get(&t->processes, tgid, 0))
+		return 0; /* named twice */
 	while ((fresh = seize_threads(t, tgid)) > 0)
 		n += fresh;
 	if (!n)
@@ -210,6 +207,10 @@ static void say_why(pid_t pid, int err)
 
 	if (other)
 		diag("cannot attach to %d: already traced by process %d", pid, other);
+	else if (tracee_state(pid) == 'Z')
+		diag("cannot attach to %d: it has ended and waits for its parent (a "
+		     "zombie)",
+			pid);
 	else if (err == -EPERM)
 		diag("cannot attach to %d: not permitted; 'iops doctor' tells why", pid);
 	else
@@ -275,6 +276,12 @@ static int ptrace_step(struct source *base, struct sink *to)
 	int got = wait_next(t, &k);
 	if (got == -EINTR)
 		return over(t) ? 0 : 1;
+	if (!got && t->launch && !t->ended && !t->launch->ended) {
+		/* The command was left alone: its end is for the front end to tell. */
+		struct timespec nap = { 0, 10 * 1000 * 1000 };
+		nanosleep(&nap, NULL);
+		return t->halted ? 0 : 1;
+	}
 	if (got <= 0)
 		return got;
 	int err = stops_dispatch(t, k);

@@ -47,9 +47,12 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 		resume(t, k, sig);
 }
 
+/* false: it was killed meanwhile, and stands elsewhere now if at all. */
 static bool call_info(struct task *k, struct __ptrace_syscall_info *in)
 {
-	return ptrace(PTRACE_GET_SYSCALL_INFO, k->tid, sizeof(*in), in) > 0;
+	*in = (struct __ptrace_syscall_info){ .op = PTRACE_SYSCALL_INFO_NONE };
+	return ptrace(PTRACE_GET_SYSCALL_INFO, k->tid, sizeof(*in), in) > 0 &&
+	       in->op != PTRACE_SYSCALL_INFO_NONE;
 }
 
 static void entered(
@@ -57,6 +60,7 @@ static void entered(
 {
 	call_enter(t, k, in);
 	if (control_hands_over(t, k)) {
+		k->process->started = true; /* even if it is the command itself */
 		task_note(t, k, NOTE_HANDED, k->call.row);
 		detach(t, k, 0);
 		return;
@@ -69,6 +73,8 @@ static void on_seccomp(struct tracer *t, struct task *k)
 	struct __ptrace_syscall_info in;
 
 	if (!call_info(k, &in)) {
+		resume(t, k, 0);
+	} else if (in.op != PTRACE_SYSCALL_INFO_SECCOMP) {
 		resume(t, k, 0);
 	} else if (in.seccomp.ret_data != FILTER_COOKIE) {
 		/* A filter of the target's own asks for a tracer that it does not have.
@@ -93,6 +99,10 @@ static void on_syscall(struct tracer *t, struct task *k)
 	}
 	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
 		entered(t, k, &in);
+		return;
+	}
+	if (in.op != PTRACE_SYSCALL_INFO_EXIT) {
+		resume(t, k, 0);
 		return;
 	}
 	call_leave(t, k, in.exit.rval, now);
@@ -121,8 +131,13 @@ static void tell_front(struct tracer *t, struct task *k, int sig)
 	if (!t->launch || k->process->pid != t->launch->command || sig >= NSIG ||
 		ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0)
 		return;
+	if (sig == SIGCONT && t->launch->stopped)
+		kill(t->launch->front, SIGCONT);
+	if (info.si_code <= 0 && info.si_pid == t->launch->front)
+		return; /* passed on by it */
 	t->launch->delivered[sig].from = info.si_code > 0 ? 0 : info.si_pid;
 	t->launch->delivered[sig].at_ns = tracer_now(t) + t->epoch_ns;
+	t->launch->delivered[sig].n++;
 }
 
 static void on_signal(struct tracer *t, struct task *k, int sig)

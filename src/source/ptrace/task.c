@@ -150,11 +150,25 @@ void task_flush(struct tracer *t, struct task *k)
 	k->eintr = false;
 }
 
+/* Its counters went with it. */
+static void task_unchecked(struct tracer *t, struct task *k)
+{
+	struct op op = life(t, k, OP_VERIFY);
+
+	if (!t->countable || !k->process->started)
+		return;
+	op.want = k->counted + k->mine.calls;
+	op.fd = -1;
+	tracer_put(t, &op);
+}
+
 void task_gone(struct tracer *t, struct task *k, int status)
 {
 	struct op op = life(t, k, OP_EXIT);
 
 	task_flush(t, k);
+	if (!k->exiting)
+		task_unchecked(t, k);
 	op.ret = status;
 	if (k->process->started)
 		tracer_put(t, &op);
@@ -248,6 +262,8 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 	if (caller) {
 		struct task moved = *caller;
 		task_flush(t, k);
+		if (!k->exiting)
+			task_unchecked(t, k); /* the former leader went without a word */
 		k->held = moved.held;
 		k->eintr = moved.eintr;
 		k->sysmode = moved.sysmode;

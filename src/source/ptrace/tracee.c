@@ -126,6 +126,16 @@ int tracee_cpu(pid_t tid)
 	return p ? atoi(p + 1) : -1;
 }
 
+/* The state letter of ps(1), 0 if there is no such task. */
+char tracee_state(pid_t tid)
+{
+	char path[64], buf[1024];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	char *p = slurp(path, buf, sizeof(buf)) > 0 ? strrchr(buf, ')') : NULL;
+	return p && p[1] == ' ' ? p[2] : 0;
+}
+
 /* Whether a signal would have been thrown away, had the task not been traced. */
 bool tracee_ignores(pid_t tid, int sig)
 {

@@ -129,6 +129,7 @@ int tracee_counters(pid_t pid, pid_t tid, struct counters *c);
 uint32_t tracee_comm(struct names *names, pid_t tid);
 pid_t tracee_tgid(pid_t tid, pid_t *ppid);
 int tracee_cpu(pid_t tid);
+char tracee_state(pid_t tid);
 bool tracee_ignores(pid_t tid, int sig);
 int tracee_unmask_eintr(pid_t tid);
 bool tracee_in_eintr(pid_t tid);

@@ -54,15 +54,40 @@ static void collect(struct tracer *t, pid_t tid, int status)
 		queue_add(t, k, status);
 }
 
-/* 1 if it has stopped or ended, 0 if not, -ECHILD if there is no such tracee. */
+/* 1 if it has stopped, 0 if not, -ECHILD if there is no such tracee. tid 0: any. */
 static int look_at(struct tracer *t, pid_t tid)
 {
-	int status;
-	pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+	siginfo_t info = { .si_pid = 0 };
 
-	if (got <= 0)
-		return got < 0 ? -errno : 0;
-	collect(t, got, status);
+	if (waitid(tid ? P_PID : P_ALL, tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
+		return -errno;
+	if (!info.si_pid)
+		return 0;
+	collect(t, info.si_pid, info.si_status << 8 | 0x7f);
+	return 1;
+}
+
+/*
+ * The same for tasks that have ended. One that is killed with its group has no exit stop:
+ * its counters can be read just as long as it is not reaped.
+ */
+static int look_ended(struct tracer *t, pid_t tid)
+{
+	siginfo_t info = { .si_pid = 0 };
+	int status;
+
+	if (waitid(tid ? P_PID : P_ALL, tid, &info,
+		    WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+		return -errno;
+	/* Stops of tracees are told whatever was asked for. */
+	if (info.si_pid && (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED))
+		return look_at(t, info.si_pid);
+	struct task *k = info.si_pid ? task_find(t, info.si_pid) : NULL;
+	if (k && !k->exiting)
+		task_exiting(t, k);
+	if (!info.si_pid || waitpid(info.si_pid, &status, WNOHANG | __WALL) <= 0)
+		return 0;
+	collect(t, info.si_pid, status);
 	return 1;
 }
 
@@ -86,7 +111,7 @@ static int scan(struct tracer *t)
 	int found = 0, got;
 
 	t->dirty = false;
-	while ((got = look_at(t, -1)) > 0)
+	while ((got = look_at(t, 0)) > 0 || (got = look_ended(t, 0)) > 0)
 		found = 1;
 	t->scan_ns = tracer_now(t);
 	t->scan_cost_ns = t->scan_ns - begin;
@@ -121,8 +146,8 @@ static int sleep_for_any(struct tracer *t)
 	if (sig < 0)
 		return errno == EAGAIN ? 0 : -errno;
 	t->dirty = true; /* signals do not queue: others may have stopped too */
-	if (info.si_pid > 0)
-		look_at(t, info.si_pid);
+	if (info.si_pid > 0 && look_at(t, info.si_pid) <= 0)
+		look_ended(t, info.si_pid);
 	return 0;
 }
 
