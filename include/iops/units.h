@@ -22,7 +22,8 @@ size_t units_width(const char *s);
 
 /*
  * Copy s to buf with its middle elided so that it takes at most width columns.
- * Control characters become '?', so that a path cannot move the cursor.
+ * Control characters and bytes that are no text become "\\xHH", so that a path cannot
+ * move the cursor.
  */
 char *units_elide(char *buf, size_t size, const char *s, size_t width, bool utf8);
 

@@ -194,7 +194,7 @@ static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 	while (f && !name && getline(&line, &cap, f) > 0) {
 		if (strtoull(line, &at, 10) != id)
 			continue;
-		for (int field = 0; field < 4 && at; field++)
+		for (int field = 0; field < 3 && at; field++)
 			at = strchr(at + 1, ' ');
 		if (at)
 			name = names_add(t->names, at + 1, strcspn(at + 1, " \n"));
@@ -396,9 +396,14 @@ uint32_t fdtab_path(struct fdtab *t, struct fd_task *task, int dirfd, const char
 	}
 	join(full, sizeof(full), path);
 	snprintf(seen, sizeof(seen), "/proc/%d/root%s", task->tid, full);
+	struct statx sx = { 0 };
 	if (stat(seen, &st) < 0)
 		st = (struct stat){ 0 };
-	return add_file(t, full, strlen(full), 0, &st);
+	else if (statx(AT_FDCWD, seen, 0, STATX_MNT_ID, &sx) < 0 ||
+		 !(sx.stx_mask & STATX_MNT_ID))
+		sx.stx_mnt_id = 0;
+	return add_file(
+		t, full, strlen(full), mount_point(t, task->tid, sx.stx_mnt_id), &st);
 }
 
 uint32_t fdtab_exe(struct fdtab *t, struct fd_task *task)

@@ -31,7 +31,7 @@ static char *scaled(char *buf, double v, enum units u, const char *tail)
 	double step = u == UNITS_SI ? 1000 : 1024;
 	unsigned i = 0;
 
-	while (v >= step - 0.05 && i < 6) {
+	while (v >= step - (i ? 0.05 : 0.5) && i < 6) {
 		v /= step;
 		i++;
 	}

@@ -452,13 +452,14 @@ static int compare(const void *a, const void *b)
 
 	if (sort) {
 		struct value v = column_value(sort, x), w = column_value(sort, y);
-		if (v.type == VALUE_STR && w.type == VALUE_STR) {
-			int c = strcmp(v.str, w.str);
-			if (c)
-				return c;
-		} else if (weight(&v) != weight(&w)) {
+		if ((v.type == VALUE_NONE) != (w.type == VALUE_NONE))
+			return v.type == VALUE_NONE ? 1 : -1; /* unknown comes last */
+		int c = v.type == VALUE_STR && w.type == VALUE_STR ? strcmp(v.str, w.str)
+								   : 0;
+		if (c)
+			return c;
+		if (v.type != VALUE_STR && weight(&v) != weight(&w))
 			return weight(&v) < weight(&w) ? 1 : -1;
-		}
 	}
 	if (x->all.bytes != y->all.bytes)
 		return x->all.bytes < y->all.bytes ? 1 : -1;

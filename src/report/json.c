@@ -218,8 +218,10 @@ static int put_breakdown(FILE *out, const struct report_in *in, enum dim dim)
 		lines_free(l, n);
 		return -ENOMEM;
 	}
-	if (!l)
+	if (!l) {
+		free(seen);
 		return -ENOMEM;
+	}
 	fprintf(out, "\n  \"%s\": [", dim_name(dim));
 	for (size_t i = 0; i < n; i++, comma = ",") {
 		fprintf(out, "%s\n   ", comma);

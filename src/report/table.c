@@ -37,6 +37,37 @@ static const char *style(const struct view *v, const char *sequence)
 	return v->colour ? sequence : "";
 }
 
+/*
+ * A paragraph, broken between words where the terminal ends. Every word is made safe:
+ * names may hold anything.
+ */
+static void say(FILE *out, const struct view *v, const char *sequence, const char *text)
+{
+	size_t at = 0;
+	char word[256], safe[1100];
+
+	fputs(style(v, sequence), out);
+	for (const char *p = text; *p;) {
+		size_t n = strcspn(p, " ");
+		snprintf(word, sizeof(word), "%.*s", (int)n, p);
+		units_elide(safe, sizeof(safe), word, sizeof(word), v->utf8);
+		size_t width = units_width(safe);
+		if (at && v->width && at + 1 + width > v->width) {
+			fputs("\n ", out);
+			at = 1;
+		} else if (at) {
+			fputc(' ', out);
+			at++;
+		}
+		fputs(safe, out);
+		at += width;
+		p += n + (p[n] == ' ');
+	}
+	fprintf(out, "%s\n", *sequence ? style(v, "\033[0m") : "");
+}
+
+static const char red[] = "\033[31m";
+
 /* Blanks between columns: one where room is scarce. */
 static size_t gap(const struct view *v)
 {
@@ -52,6 +83,7 @@ static struct libscols_table *table_new(const struct view *v)
 	scols_table_set_termforce(tb, SCOLS_TERMFORCE_NEVER);
 	scols_table_set_termwidth(tb, WIDE * 100); /* widths are ours to choose */
 	scols_table_enable_colors(tb, v->colour);
+	scols_table_enable_noencoding(tb, 1); /* units_elide() has made it safe */
 	scols_table_set_column_separator(tb, gap(v) == 1 ? " " : "  ");
 	return tb;
 }
@@ -120,7 +152,7 @@ static void head(FILE *out, const struct report_in *in)
 		at += snprintf(what + at, sizeof(what) - at, "%s%d",
 			at ? " " : "process ", run->pids[i]);
 	for (char *p = what; *p; p++)
-		if ((unsigned char)*p < ' ')
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = ' ';
 	if (run->snapshot)
 		snprintf(state, sizeof(state), "running   ");
@@ -144,29 +176,30 @@ static void proof(FILE *out, const struct report_in *in)
 {
 	const struct totals *t = stats_totals(in->stats);
 	const struct view *v = in->view;
-	char a[UNITS_LEN], b[UNITS_LEN];
+	char a[UNITS_LEN], b[UNITS_LEN], more[160] = "", text[400];
+	bool off = t->matched != t->threads;
 
 	if (*in->run->why)
-		fprintf(out, "%s\n", in->run->why);
+		say(out, v, "", in->run->why);
 	if (!in->run->verifies) {
 		if (!in->run->counters_only && !in->run->machine_wide)
-			fputs("not verified: --trace leaves out calls that the kernel's "
-			      "counters hold\n",
-				out);
+			say(out, v, "",
+				"not verified: --trace leaves out calls that the "
+				"kernel's counters hold");
 		return;
 	}
-	fprintf(out, "verified against kernel counters: %s of %s threads",
+	if (off)
+		snprintf(more, sizeof(more),
+			": the kernel counted %+lld calls, %+lld bytes beyond ours",
+			(long long)t->off_calls, (long long)t->off_bytes);
+	int n = snprintf(text, sizeof(text),
+		"verified against kernel counters: %s of %s threads%s",
 		units_count(a, t->matched, v->units),
-		units_count(b, t->threads, v->units));
-	if (t->matched != t->threads)
-		fprintf(out,
-			"%s: the kernel counted %+lld calls, %+lld bytes beyond ours%s",
-			style(v, "\033[31m"), (long long)t->off_calls,
-			(long long)t->off_bytes, style(v, "\033[0m"));
+		units_count(b, t->threads, v->units), more);
 	if (t->unchecked)
-		fprintf(out, "; %s could not be checked",
+		snprintf(text + n, sizeof(text) - n, "; %s could not be checked",
 			units_count(a, t->unchecked, v->units));
-	fputc('\n', out);
+	say(out, v, off ? red : "", text);
 }
 
 /* The summary's columns; those with a rank go first where the terminal is narrow. */
@@ -290,7 +323,8 @@ static void errors(FILE *out, const struct report_in *in, const struct row *row)
 	const struct fault *f = stats_faults(in->stats, &n);
 	struct fault *sorted = calloc(n + 1, sizeof(*sorted));
 	uint64_t sum = 0, again = 0, interrupted = 0;
-	char buf[UNITS_LEN], name[16];
+	enum units u = in->view->units;
+	char buf[UNITS_LEN], name[16], text[600];
 
 	for (int c = 0; c < NCLASS; c++)
 		if (row->series[c]) {
@@ -299,75 +333,70 @@ static void errors(FILE *out, const struct report_in *in, const struct row *row)
 		}
 	for (size_t i = 0; i < n; i++)
 		sum += f[i].count;
-	fprintf(out, "%serrors %s%s", sum ? style(in->view, "\033[31m") : "",
-		units_count(buf, sum, in->view->units),
-		sum ? style(in->view, "\033[0m") : "");
+	int at = snprintf(text, sizeof(text), "errors %s", units_count(buf, sum, u));
 	if (sorted && n) {
 		memcpy(sorted, f, n * sizeof(*f));
 		qsort(sorted, n, sizeof(*f), by_count);
 		for (size_t i = 0; i < n && i < 3; i++)
-			fprintf(out, "%s%s %s %s", i ? ", " : " (",
-				syscalls[sorted[i].call].name,
+			at += snprintf(text + at, sizeof(text) - at, "%s%s %s %s",
+				i ? ", " : " (", syscalls[sorted[i].call].name,
 				errno_name(sorted[i].err, name),
-				units_count(buf, sorted[i].count, in->view->units));
-		fputs(n > 3 ? ", ...)" : ")", out);
+				units_count(buf, sorted[i].count, u));
+		at += snprintf(text + at, sizeof(text) - at, n > 3 ? ", ...)" : ")");
 	}
 	if (again)
-		fprintf(out, "   would block %s",
-			units_count(buf, again, in->view->units));
+		at += snprintf(text + at, sizeof(text) - at, "  would block %s",
+			units_count(buf, again, u));
 	if (interrupted)
-		fprintf(out, "   interrupted %s",
-			units_count(buf, interrupted, in->view->units));
-	fputc('\n', out);
+		snprintf(text + at, sizeof(text) - at, "  interrupted %s",
+			units_count(buf, interrupted, u));
+	say(out, in->view, sum ? red : "", text);
 	free(sorted);
 }
 
+/* What follows "note: N processes". */
+static const char *const note_text[NNOTES] = {
+	[NOTE_IO_URING] = "used io_uring: what it read and wrote is not counted",
+	[NOTE_AIO] = "used Linux AIO (io_submit): what it read and wrote is not counted",
+	[NOTE_SETUID] = "ran set-id programs without their rights: use --no-filter",
+	[NOTE_HANDED] = "ran set-id programs: left alone, and not counted",
+	[NOTE_PTRACE] =
+		"wanted to trace others, which was refused because iops traces them",
+	[NOTE_SUPERVISED] = "installed a seccomp supervisor: every call stops there",
+	[NOTE_COMPAT] = "made calls of an unknown ABI, which are not counted",
+};
+
 static void remarks(FILE *out, const struct report_in *in, const struct row *row)
 {
-	static const char *const text[NNOTES] = {
-		[NOTE_IO_URING] =
-			"io_uring is used by %s: what it reads and writes is not counted",
-		[NOTE_AIO] = "Linux AIO (io_submit) is used by %s: what it reads and "
-			     "writes is not counted",
-		[NOTE_SETUID] =
-			"set-id programs ran without their rights in %s: use --no-filter",
-		[NOTE_HANDED] =
-			"set-id programs were left alone, and are not counted, in %s",
-		[NOTE_PTRACE] =
-			"tracing was asked for, and refused because iops traces, by %s",
-		[NOTE_SUPERVISED] =
-			"a seccomp supervisor is installed in %s: every call stops there",
-		[NOTE_COMPAT] =
-			"calls of an unknown ABI are made, and not counted, by %s",
-	};
 	const struct totals *t = stats_totals(in->stats);
-	char a[UNITS_LEN], b[UNITS_LEN], who[64];
-	enum units u = in->view->units;
+	const struct view *v = in->view;
+	char a[UNITS_LEN], b[UNITS_LEN], text[300];
 
-	if (t->apart_operations)
-		fprintf(out, "of these pipes, sockets, terminals: %s operations, %s\n",
-			units_count(a, t->apart_operations, u),
-			units_bytes(b, t->apart_bytes, u));
-	if (row->pair && row->pair->operations)
-		fprintf(out,
+	if (t->apart_operations) {
+		snprintf(text, sizeof(text),
+			"of these pipes, sockets, terminals: %s operations, %s",
+			units_count(a, t->apart_operations, v->units),
+			units_bytes(b, t->apart_bytes, v->units));
+		say(out, v, "", text);
+	}
+	if (row->pair && row->pair->operations) {
+		snprintf(text, sizeof(text),
 			"total counts calls: %s of them were a read of one file and a "
-			"write of another\n",
-			units_count(a, row->pair->operations, u));
-	if (t->lost)
-		fprintf(out, "%sLOST: %s operations were not seen%s\n",
-			style(in->view, "\033[31m"), units_count(a, t->lost, u),
-			style(in->view, "\033[0m"));
+			"write of another",
+			units_count(a, row->pair->operations, v->units));
+		say(out, v, "", text);
+	}
+	if (t->lost) {
+		snprintf(text, sizeof(text), "LOST: %s operations were not seen",
+			units_count(a, t->lost, v->units));
+		say(out, v, red, text);
+	}
 	for (int i = 0; i < NNOTES; i++)
-		if (t->notes[i] && text[i]) {
-			snprintf(who, sizeof(who), "%s process%s",
-				units_count(a, t->notes[i], u),
-				t->notes[i] == 1 ? "" : "es");
-			fputs("note: ", out);
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-			fprintf(out, text[i], who);
-#pragma GCC diagnostic pop
-			fputc('\n', out);
+		if (t->notes[i] && note_text[i]) {
+			snprintf(text, sizeof(text), "note: %s process%s %s",
+				units_count(a, t->notes[i], v->units),
+				t->notes[i] == 1 ? "" : "es", note_text[i]);
+			say(out, v, "", text);
 		}
 }
 
@@ -376,16 +405,20 @@ static void left_behind(FILE *out, const struct report_in *in)
 	size_t n, shown = 0;
 	const struct proc *p = stats_procs(in->stats, &n);
 	uint64_t all = stats_totals(in->stats)->notes[NOTE_RUNNING];
+	char text[600];
 
 	if (!all)
 		return;
-	fprintf(out, "still running, not included from here on: %llu process%s (",
+	int at = snprintf(text, sizeof(text),
+		"still running, not included from here on: %llu process%s (",
 		(unsigned long long)all, all == 1 ? "" : "es");
 	for (size_t i = 0; i < n && shown < 4; i++)
 		if (p[i].running_on)
-			fprintf(out, "%s%d %s", shown++ ? ", " : "", p[i].pid,
+			at += snprintf(text + at, sizeof(text) - at, "%s%d %.40s",
+				shown++ ? ", " : "", p[i].pid,
 				names_get(in->names, p[i].comm));
-	fputs(all > shown ? ", ...)\n" : ")\n", out);
+	snprintf(text + at, sizeof(text) - at, all > shown ? ", ...)" : ")");
+	say(out, in->view, "", text);
 }
 
 /* Cut the text of the first columns so that the rest fits the terminal. */

@@ -285,6 +285,9 @@ static void json_is_exact(void **state)
 			n++;
 		assert_true(n >= 2 * NDIMS - 2); /* read and all of each but errors */
 	}
+	put((struct op){ .kind = OP_VERIFY, .ret = 1, .offset = -big[0] });
+	render(&report_json);
+	assert_non_null(strstr(text, "\"bytes_difference\":-9007199254740993"));
 }
 
 static void json_text(void **state)

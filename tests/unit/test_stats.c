@@ -207,7 +207,8 @@ static void faults(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		put((struct op){ .kind = OP_OPEN, .ret = -ENOENT, .call = call("openat") });
+		put((struct op){ .kind = OP_OPEN, .ret = -ENOENT,
+			.call = call("openat") });
 	put((struct op){ .kind = OP_OPEN, .ret = -EACCES, .call = call("openat") });
 	put((struct op){ .kind = OP_READ, .ret = -EAGAIN, .call = call("read") });
 	put((struct op){ .kind = OP_READ, .ret = -512, .call = call("read") });
@@ -487,7 +488,7 @@ static void access_pattern(void **state)
 	for (int k = 0; k < 2; k++) /* reads and writes do not see one another */
 		for (size_t i = 0; i < LENGTH(row); i++) {
 			put((struct op){ .kind = k ? OP_WRITE : OP_READ, .file = file_a,
-				.want = 100, .offset = row[i].offset, .ret = row[i].ret });
+				.want = 9, .offset = row[i].offset, .ret = row[i].ret });
 			const struct access *a = &row_of(DIM_FILE, file_a, 0)->access[k];
 			assert_int_equal(a->sequential, row[i].sequential);
 			assert_int_equal(a->consecutive, row[i].consecutive);
