@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2086,SC2016,SC2034
 # iops itself under valgrind: no error, no leak, and the same exact counts.
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)

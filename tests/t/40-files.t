@@ -87,11 +87,11 @@ files threads "t0=50 t1=100 t2=150 t3=200"
 
 files offsets "a=230"
 row='[f for f in j["by"]["file"] if f["path"].endswith("offsets/a")][0]'
-is "device and inode" "$(json got.json "$row['device'], $row['inode']")" \
+is "device and inode" "$(json got.json "${row}['device'], ${row}['inode']")" \
 	"$(/usr/bin/python3 -c 'import os; s=os.stat("offsets/a"); print(("%d:%d" % (os.major(s.st_dev), os.minor(s.st_dev)), s.st_ino))')"
 is "sequential, consecutive and random writes" \
-	"$(json got.json "$row['sequential_writes'], $row['consecutive_writes'], $row['random_writes'], $row['write_extent']")" "(2, 2, 0, 230)"
-is "... and reads" "$(json got.json "$row['sequential_reads'], $row['consecutive_reads'], $row['random_reads'], $row['read_extent']")" "(1, 0, 0, 160)"
+	"$(json got.json "${row}['sequential_writes'], ${row}['consecutive_writes'], ${row}['random_writes'], ${row}['write_extent']")" "(2, 2, 0, 230)"
+is "... and reads" "$(json got.json "${row}['sequential_reads'], ${row}['consecutive_reads'], ${row}['random_reads'], ${row}['read_extent']")" "(1, 0, 0, 160)"
 
 echo text >in; "$IOPS" run --json -o got.json -- cat <in >out 2>/dev/null
 is "inherited descriptors" "$(json got.json 'sorted(f["path"].rsplit("/")[-1] for f in j["by"]["file"] if 5 in (f["read"]["bytes"], f["write"]["bytes"]))')" "['in', 'out']"
