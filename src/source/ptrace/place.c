@@ -40,6 +40,7 @@ struct place {
 	cpu_set_t allowed;
 	int policy; /* to go back to */
 	pthread_t watchman;
+	bool hired;
 	sem_t wake; /* the watchman sleeps unless we are down */
 	atomic_bool down, ended;
 	_Atomic uint64_t not_before_ns, stops;
@@ -131,7 +132,6 @@ static void *watch(void *arg)
 struct place *place_new(void)
 {
 	struct place *p = calloc(1, sizeof(*p));
-	sigset_t all, old;
 
 	if (!p)
 		return NULL;
@@ -144,16 +144,21 @@ struct place *place_new(void)
 		free(p);
 		return NULL;
 	}
+	return p;
+}
+
+/* Only once there is something to watch: most commands are over before. */
+static bool hire(struct place *p)
+{
+	sigset_t all, old;
+
+	if (p->hired)
+		return true;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int err = pthread_create(&p->watchman, NULL, watch, p);
+	p->hired = pthread_create(&p->watchman, NULL, watch, p) == 0;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (err) {
-		sem_destroy(&p->wake);
-		free(p);
-		return NULL;
-	}
-	return p;
+	return p->hired;
 }
 
 static void go_down(struct place *p, int cpu)
@@ -170,7 +175,7 @@ static void go_down(struct place *p, int cpu)
 	p->cpu = cpu;
 	if (p->down)
 		return;
-	if (sched_setscheduler(p->tracer, SCHED_IDLE, &none) < 0) {
+	if (!hire(p) || sched_setscheduler(p->tracer, SCHED_IDLE, &none) < 0) {
 		go_up(p);
 		return;
 	}
@@ -226,7 +231,8 @@ void place_free(struct place *p)
 		return;
 	p->ended = true;
 	sem_post(&p->wake);
-	pthread_join(p->watchman, NULL);
+	if (p->hired)
+		pthread_join(p->watchman, NULL);
 	place_leave(p);
 	sem_destroy(&p->wake);
 	free(p);
