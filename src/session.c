@@ -116,10 +116,11 @@ int session_run(struct session *s)
 			continue;
 		uint64_t now = session_now(s);
 		if (s->interval_ns && now >= due) {
-			err = tick_all(s, due);
+			err = tick_all(s, now);
 			if (err < 0)
 				break;
-			due += s->interval_ns;
+			while (due <= now)
+				due += s->interval_ns;
 		}
 		if ((asked_stop || (s->duration_ns && now >= s->duration_ns)) &&
 			!stopped) {

@@ -180,6 +180,21 @@ static int read_info(struct fd_task *task, int fd, int *keep, struct fdinfo *in)
 	return parse_info(buf, in);
 }
 
+/* Blanks and the like are octal there: "\040". Cuts the field off; returns its length. */
+static size_t unescape(char *field)
+{
+	char *to = field;
+
+	for (char *p = field; *p && *p != ' ' && *p != '\n'; to++) {
+		bool octal = *p == '\\' && p[1] >= '0' && p[1] <= '3' && p[2] && p[3];
+		*to = octal ? (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'))
+			    : *p;
+		p += octal ? 4 : 1;
+	}
+	*to = 0;
+	return to - field;
+}
+
 /* The mount point of a mount id, from the task's own /proc/TID/mountinfo. */
 static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 {
@@ -197,7 +212,7 @@ static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 		for (int field = 0; field < 3 && at; field++)
 			at = strchr(at + 1, ' ');
 		if (at)
-			name = names_add(t->names, at + 1, strcspn(at + 1, " \n"));
+			name = names_add(t->names, at + 1, unescape(at + 1));
 	}
 	free(line);
 	if (f)

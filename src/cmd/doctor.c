@@ -47,6 +47,10 @@ static int put_table(FILE *f, const struct source_health *row, unsigned n)
 
 static int doctor(const struct options *o)
 {
+	if (o->argc) {
+		diag("doctor: unexpected %s; 'iops help doctor' tells more", o->argv[0]);
+		return 2;
+	}
 	struct source_health row[SOURCE_HEALTH_MAX] = { 0 };
 	unsigned n = ptrace_health(row);
 	struct out out;

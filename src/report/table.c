@@ -179,6 +179,11 @@ static void proof(FILE *out, const struct report_in *in)
 	char a[UNITS_LEN], b[UNITS_LEN], more[160] = "", text[400];
 	bool off = t->matched != t->threads;
 
+	if (v->verbose) {
+		snprintf(text, sizeof(text), "run %s on %s, Linux %s", in->run->id,
+			in->run->host, in->run->kernel);
+		say(out, v, "", text);
+	}
 	if (*in->run->why)
 		say(out, v, "", in->run->why);
 	if (!in->run->verifies) {
@@ -374,8 +379,9 @@ static void remarks(FILE *out, const struct report_in *in, const struct row *row
 
 	if (t->apart_operations) {
 		snprintf(text, sizeof(text),
-			"of these pipes, sockets, terminals: %s operations, %s",
+			"of these pipes, sockets, terminals: %s operation%s, %s",
 			units_count(a, t->apart_operations, v->units),
+			t->apart_operations == 1 ? "" : "s",
 			units_bytes(b, t->apart_bytes, v->units));
 		say(out, v, "", text);
 	}

@@ -12,6 +12,7 @@
 #include "iops/op.h"
 #include "iops/sink.h"
 #include "iops/source.h"
+#include "iops/syscalls.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -129,6 +130,7 @@ static int put_delta(struct counter *c, struct sink *to, const struct counts *no
 					 ? now->bytes[k] - told->bytes[k]
 					 : 0;
 		op->kind = k ? OP_WRITE : OP_READ;
+		op->call = syscall_by_name(k ? "write" : "read") | OP_SUM;
 		op->want = n;
 		op->ret = (int64_t)bytes;
 		op->start_ns = now_ns(c);
