@@ -2,7 +2,6 @@
 # TAP in plain sh. Source it, call is/ok/fails, end with plan. Each script works in a
 # folder of its own, which is removed.
 IOPS=${IOPS:-$PWD/build/iops} HELP=${HELP:-$PWD/build/help} n=0 bad=0
-DATA=$(cd "${0%/*}/../data" && pwd)
 ROOT=$(cd "${0%/*}/../.." && pwd)
 DIR=$(mktemp -d) || exit 1
 cd "$DIR" || exit 1

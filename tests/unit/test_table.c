@@ -140,7 +140,7 @@ static void table_text(void **state)
 		"exit 2   null, complete\n", "2.00 s",
 		"verified against kernel counters: 1 of 1 threads\n", "1.5 KiB",
 		"errors 1 (read EIO 1)", "/d/name", "pipe:[9]",
-		"of these pipes, sockets, terminals: 1 operations, 2.0 KiB\n" };
+		"of these pipes, sockets, terminals: 1 operation, 2.0 KiB\n" };
 	render(&report_table);
 	for (size_t i = 0; i < LENGTH(want); i++)
 		if (!strstr(text, want[i]))
