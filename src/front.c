@@ -125,7 +125,7 @@ static void become_command(
 static void become_tracer(struct front *f, struct front_job *job, front_work *work)
 {
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGHUP,
-		SIGPIPE, SIGTERM, SIGXFSZ, SIGXCPU };
+		SIGPIPE, SIGTERM, SIGXFSZ, SIGXCPU, SIGUSR1, SIGALRM };
 
 	setsid();
 	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
