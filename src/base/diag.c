@@ -10,7 +10,8 @@
 #include <string.h>
 
 /* One write, so that lines of several processes do not mix. */
-static void line(const char *fmt, va_list ap, const char *why)
+__attribute__((format(printf, 1, 0))) static void line(
+	const char *fmt, va_list ap, const char *why)
 {
 	char buf[1024];
 	int n = snprintf(buf, sizeof(buf), "iops: ");
