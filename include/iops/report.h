@@ -120,6 +120,12 @@ struct report {
 
 extern const struct report report_table, report_json, report_csv;
 
+/* Sentences of the table; row is the total. */
+void words_proof(FILE *out, const struct report_in *in);
+void words_errors(FILE *out, const struct report_in *in, const struct row *row);
+void words_remarks(FILE *out, const struct report_in *in, const struct row *row);
+void words_left_behind(FILE *out, const struct report_in *in);
+
 /* The histograms of --histogram, for the table. */
 int histogram_render(FILE *out, const struct report_in *in);
 

@@ -465,6 +465,12 @@ static int compare(const void *a, const void *b)
 		return x->all.bytes < y->all.bytes ? 1 : -1;
 	if (x->all.operations != y->all.operations)
 		return x->all.operations < y->all.operations ? 1 : -1;
+	uint64_t m = line_series(x, CLASS_META)->operations +
+		     line_series(x, CLASS_META)->errors;
+	uint64_t w = line_series(y, CLASS_META)->operations +
+		     line_series(y, CLASS_META)->errors;
+	if (m != w)
+		return m < w ? 1 : -1;
 	return x->row < y->row ? -1 : x->row > y->row;
 }
 

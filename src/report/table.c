@@ -37,37 +37,6 @@ static const char *style(const struct view *v, const char *sequence)
 	return v->colour ? sequence : "";
 }
 
-/*
- * A paragraph, broken between words where the terminal ends. Every word is made safe:
- * names may hold anything.
- */
-static void say(FILE *out, const struct view *v, const char *sequence, const char *text)
-{
-	size_t at = 0;
-	char word[256], safe[1100];
-
-	fputs(style(v, sequence), out);
-	for (const char *p = text; *p;) {
-		size_t n = strcspn(p, " ");
-		snprintf(word, sizeof(word), "%.*s", (int)n, p);
-		units_elide(safe, sizeof(safe), word, sizeof(word), v->utf8);
-		size_t width = units_width(safe);
-		if (at && v->width && at + 1 + width > v->width) {
-			fputs("\n ", out);
-			at = 1;
-		} else if (at) {
-			fputc(' ', out);
-			at++;
-		}
-		fputs(safe, out);
-		at += width;
-		p += n + (p[n] == ' ');
-	}
-	fprintf(out, "%s\n", *sequence ? style(v, "\033[0m") : "");
-}
-
-static const char red[] = "\033[31m";
-
 /* Blanks between columns: one where room is scarce. */
 static size_t gap(const struct view *v)
 {
@@ -170,41 +139,6 @@ static void head(FILE *out, const struct report_in *in)
 	fprintf(out, "%siops: %s%s", style(v, "\033[1m"), shown, style(v, "\033[0m"));
 	int gap = (int)(width - units_width(shown) - strlen(tail) - 6);
 	fprintf(out, "%*s%s\n", gap > 3 ? gap : 3, "", tail);
-}
-
-static void proof(FILE *out, const struct report_in *in)
-{
-	const struct totals *t = stats_totals(in->stats);
-	const struct view *v = in->view;
-	char a[UNITS_LEN], b[UNITS_LEN], more[160] = "", text[400];
-	bool off = t->matched != t->threads;
-
-	if (v->verbose) {
-		snprintf(text, sizeof(text), "run %s on %s, Linux %s", in->run->id,
-			in->run->host, in->run->kernel);
-		say(out, v, "", text);
-	}
-	if (*in->run->why)
-		say(out, v, "", in->run->why);
-	if (!in->run->verifies) {
-		if (!in->run->counters_only && !in->run->machine_wide)
-			say(out, v, "",
-				"not verified: --trace leaves out calls that the "
-				"kernel's counters hold");
-		return;
-	}
-	if (off)
-		snprintf(more, sizeof(more),
-			": the kernel counted %+lld calls, %+lld bytes beyond ours",
-			(long long)t->off_calls, (long long)t->off_bytes);
-	int n = snprintf(text, sizeof(text),
-		"verified against kernel counters: %s of %s threads%s",
-		units_count(a, t->matched, v->units),
-		units_count(b, t->threads, v->units), more);
-	if (t->unchecked)
-		snprintf(text + n, sizeof(text) - n, "; %s could not be checked",
-			units_count(a, t->unchecked, v->units));
-	say(out, v, off ? red : "", text);
 }
 
 /* The summary's columns; those with a rank go first where the terminal is narrow. */
@@ -313,120 +247,6 @@ static int summary(FILE *out, const struct report_in *in, const struct row *row,
 	return err;
 }
 
-static int by_count(const void *a, const void *b)
-{
-	const struct fault *x = a, *y = b;
-
-	return x->count < y->count   ? 1
-	       : x->count > y->count ? -1
-				     : (int)x->call - (int)y->call;
-}
-
-static void errors(FILE *out, const struct report_in *in, const struct row *row)
-{
-	size_t n;
-	const struct fault *f = stats_faults(in->stats, &n);
-	struct fault *sorted = calloc(n + 1, sizeof(*sorted));
-	uint64_t sum = 0, again = 0, interrupted = 0;
-	enum units u = in->view->units;
-	char buf[UNITS_LEN], name[16], text[600];
-
-	for (int c = 0; c < NCLASS; c++)
-		if (row->series[c]) {
-			again += row->series[c]->again;
-			interrupted += row->series[c]->interrupted;
-		}
-	for (size_t i = 0; i < n; i++)
-		sum += f[i].count;
-	int at = snprintf(text, sizeof(text), "errors %s", units_count(buf, sum, u));
-	if (sorted && n) {
-		memcpy(sorted, f, n * sizeof(*f));
-		qsort(sorted, n, sizeof(*f), by_count);
-		for (size_t i = 0; i < n && i < 3; i++)
-			at += snprintf(text + at, sizeof(text) - at, "%s%s %s %s",
-				i ? ", " : " (", syscalls[sorted[i].call].name,
-				errno_name(sorted[i].err, name),
-				units_count(buf, sorted[i].count, u));
-		at += snprintf(text + at, sizeof(text) - at, n > 3 ? ", ...)" : ")");
-	}
-	if (again)
-		at += snprintf(text + at, sizeof(text) - at, "  would block %s",
-			units_count(buf, again, u));
-	if (interrupted)
-		snprintf(text + at, sizeof(text) - at, "  interrupted %s",
-			units_count(buf, interrupted, u));
-	say(out, in->view, sum ? red : "", text);
-	free(sorted);
-}
-
-/* What follows "note: N processes". */
-static const char *const note_text[NNOTES] = {
-	[NOTE_IO_URING] = "used io_uring: what it read and wrote is not counted",
-	[NOTE_AIO] = "used Linux AIO (io_submit): what it read and wrote is not counted",
-	[NOTE_SETUID] = "ran set-id programs without their rights: use --no-filter",
-	[NOTE_HANDED] = "ran set-id programs: left alone, and not counted",
-	[NOTE_PTRACE] =
-		"wanted to trace others, which was refused because iops traces them",
-	[NOTE_SUPERVISED] = "installed a seccomp supervisor: every call stops there",
-	[NOTE_COMPAT] = "made calls of an unknown ABI, which are not counted",
-};
-
-static void remarks(FILE *out, const struct report_in *in, const struct row *row)
-{
-	const struct totals *t = stats_totals(in->stats);
-	const struct view *v = in->view;
-	char a[UNITS_LEN], b[UNITS_LEN], text[300];
-
-	if (t->apart_operations) {
-		snprintf(text, sizeof(text),
-			"of these pipes, sockets, terminals: %s operation%s, %s",
-			units_count(a, t->apart_operations, v->units),
-			t->apart_operations == 1 ? "" : "s",
-			units_bytes(b, t->apart_bytes, v->units));
-		say(out, v, "", text);
-	}
-	if (row->pair && row->pair->operations) {
-		snprintf(text, sizeof(text),
-			"total counts calls: %s of them were a read of one file and a "
-			"write of another",
-			units_count(a, row->pair->operations, v->units));
-		say(out, v, "", text);
-	}
-	if (t->lost) {
-		snprintf(text, sizeof(text), "LOST: %s operations were not seen",
-			units_count(a, t->lost, v->units));
-		say(out, v, red, text);
-	}
-	for (int i = 0; i < NNOTES; i++)
-		if (t->notes[i] && note_text[i]) {
-			snprintf(text, sizeof(text), "note: %s process%s %s",
-				units_count(a, t->notes[i], v->units),
-				t->notes[i] == 1 ? "" : "es", note_text[i]);
-			say(out, v, "", text);
-		}
-}
-
-static void left_behind(FILE *out, const struct report_in *in)
-{
-	size_t n, shown = 0;
-	const struct proc *p = stats_procs(in->stats, &n);
-	uint64_t all = stats_totals(in->stats)->notes[NOTE_RUNNING];
-	char text[600];
-
-	if (!all)
-		return;
-	int at = snprintf(text, sizeof(text),
-		"still running, not included from here on: %llu process%s (",
-		(unsigned long long)all, all == 1 ? "" : "es");
-	for (size_t i = 0; i < n && shown < 4; i++)
-		if (p[i].running_on)
-			at += snprintf(text + at, sizeof(text) - at, "%s%d %.40s",
-				shown++ ? ", " : "", p[i].pid,
-				names_get(in->names, p[i].comm));
-	snprintf(text + at, sizeof(text) - at, all > shown ? ", ...)" : ")");
-	say(out, in->view, "", text);
-}
-
 /* Cut the text of the first columns so that the rest fits the terminal. */
 struct grid {
 	const struct column *column[MAX_COLUMNS];
@@ -434,17 +254,28 @@ struct grid {
 	unsigned n;
 };
 
-static void default_columns(enum dim dim, struct grid *g)
+static void default_columns(enum dim dim, struct grid *g, bool meta)
 {
 	char words[512], *save = NULL;
 	bool data = dim != DIM_CALL && dim != DIM_KIND && dim != DIM_ERROR;
 
-	snprintf(words, sizeof(words), "%s%s", by_default[dim], data ? data_default : "");
+	snprintf(words, sizeof(words), "%s%s%s", by_default[dim],
+		data ? data_default : "",
+		data && meta ? " meta_operations meta_errors" : "");
 	for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save))
 		if (column_find(w, &g->found[g->n])) {
 			g->column[g->n] = &g->found[g->n];
 			g->n++;
 		}
+}
+
+/* Metadata has columns where it was asked for, and there was any. */
+static bool any_meta(const struct line *l, size_t n)
+{
+	for (size_t i = 0; l && i < n; i++)
+		if (l[i].row->series[CLASS_META])
+			return true;
+	return false;
 }
 
 /* "reads" is plainer than "read_operations"; "bytes" stands right of what it counts. */
@@ -456,6 +287,10 @@ static const char *title_of(const struct column *c, bool chosen, char buf[64])
 		return !chosen && !strcmp(title, "time") ? "I/O time" : title;
 	} else if (!strcmp(c->name, "operations") && c->class <= CLASS_WRITE) {
 		return c->class == CLASS_READ ? "reads" : "writes";
+	} else if (!chosen && !strcmp(c->name, "operations")) {
+		return op_class_name(c->class);
+	} else if (!chosen && !strcmp(c->name, "errors")) {
+		return "failed";
 	} else if (!chosen && !strcmp(c->name, "bytes")) {
 		return "bytes";
 	}
@@ -539,7 +374,7 @@ static int breakdown(FILE *out, const struct report_in *in, enum dim dim)
 	for (; g.n < v->ncolumns; g.n++)
 		g.column[g.n] = v->column[g.n];
 	if (!g.n)
-		default_columns(dim, &g);
+		default_columns(dim, &g, any_meta(l, n));
 
 	size_t room = err ? 0 : text_room(&g, l, shown, v);
 	for (unsigned c = 0; c < g.n && !err; c++)
@@ -577,13 +412,13 @@ static int render(FILE *out, const struct report_in *in)
 	}
 	head(out, in);
 	if (!in->view->quiet)
-		proof(out, in);
+		words_proof(out, in);
 	err = summary(out, in, &row, &all);
 	if (!err && !in->view->quiet) {
-		errors(out, in, &row);
-		remarks(out, in, &row);
+		words_errors(out, in, &row);
+		words_remarks(out, in, &row);
 	}
-	left_behind(out, in);
+	words_left_behind(out, in);
 	for (unsigned i = 0; i < in->view->nby && !err && !in->run->counters_only; i++)
 		err = breakdown(out, in, in->view->by[i]);
 	if (!err && in->view->histogram)
