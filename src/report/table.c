@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { NAME_MIN = 12, WIDE = 200 };
+enum { NAME_MIN = 10, WIDE = 200 };
 
 /* Columns of the table where --columns does not say: the names of a breakdown first. */
 static const char *const by_default[NDIMS] = {
