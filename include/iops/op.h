@@ -32,6 +32,8 @@ enum op_class {
 	X(VERIFY, "verify", CLASS_NOTICE) /* a thread's end: ret = calls, offset = */    \
 					  /* bytes that the kernel counted beyond us; */ \
 	/* want = calls we counted; fd = -1: unknown */                                  \
+	X(LEDGER, "ledger", CLASS_NOTICE) /* a thread's end: ret bytes were read from */ \
+	/* storage on its account, want were written */                                  \
 	X(NOTE, "note", CLASS_NOTICE) /* ret = enum op_note */                           \
 	X(LOST, "lost", CLASS_NOTICE) /* ret operations were not seen */
 

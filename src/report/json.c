@@ -441,6 +441,23 @@ static void put_errors(FILE *out, const struct report_in *in)
 	fputs(" ]", out);
 }
 
+/* What calls moved beside what storage did: caches, readahead and mappings between them.
+ */
+static void put_ledger(FILE *out, const struct report_in *in, const struct line *total)
+{
+	const struct totals *t = stats_totals(in->stats);
+	cJSON *o = cJSON_CreateObject();
+
+	add_uint(o, "call_read_bytes", line_series(total, CLASS_READ)->bytes);
+	add_uint(o, "call_write_bytes", line_series(total, CLASS_WRITE)->bytes);
+	if (in->run->verifies) {
+		add_uint(o, "storage_read_bytes", t->storage_read);
+		add_uint(o, "storage_write_bytes", t->storage_written);
+	}
+	fputs(",\n \"ledger\": ", out);
+	put_item(out, o);
+}
+
 static int render(FILE *out, const struct report_in *in)
 {
 	struct row row;
@@ -469,6 +486,7 @@ static int render(FILE *out, const struct report_in *in)
 	put_latencies(out, &total);
 	fputs(" }", out);
 	put_errors(out, in);
+	put_ledger(out, in, &total);
 	fputs(" }\n", out);
 	series_fini(&total.all);
 	row_fini(&row);

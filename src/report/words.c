@@ -151,6 +151,14 @@ void words_remarks(FILE *out, const struct report_in *in, const struct row *row)
 			units_bytes(b, t->apart_bytes, v->units));
 		say(out, v, "", text);
 	}
+	if (t->storage_read || t->storage_written) {
+		snprintf(text, sizeof(text),
+			"storage: %s read, %s written on account of the threads that "
+			"ended",
+			units_bytes(a, t->storage_read, v->units),
+			units_bytes(b, t->storage_written, v->units));
+		say(out, v, "", text);
+	}
 	if (row->pair && row->pair->operations) {
 		snprintf(text, sizeof(text),
 			"total counts calls: %s of them were a read of one file and a "

@@ -361,6 +361,10 @@ static int put_notice(struct stats *s, const struct op *op, struct proc *p)
 		p->running_on |= op->ret == NOTE_RUNNING;
 		t->notes[op->ret]++;
 		break;
+	case OP_LEDGER:
+		t->storage_read += op->ret;
+		t->storage_written += op->want;
+		break;
 	case OP_LOST:
 		t->lost += op->ret;
 		break;

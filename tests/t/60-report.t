@@ -26,6 +26,9 @@ is "... in the row of the call" "$(json all.json '[c["all"]["operations"] for c 
 is "failed opens are errors of meta" "$(json all.json 'j["total"]["meta"]["errors"] >= 2')" True
 is "EAGAIN is apart" "$(json all.json '[(c["all"]["again"], c["all"]["errors"]) for c in j["by"]["call"] if c["call"] == "read"]')" "[(2, 0)]"
 
+"$IOPS" run --json -o l.json -- dd if=/dev/zero of=l.out bs=64k count=10 conv=fsync status=none
+is "the ledger has what storage did" "$(json l.json '(j["ledger"]["call_write_bytes"], j["ledger"]["storage_write_bytes"] >= 655360)')" "(655360, True)"
+
 run="$IOPS run -o -"
 ok "nothing is wider than 80 columns" sh -c 'COLUMNS=80 $0 -H --by '$all' -- cp -r /usr/include/asm-generic copy | tee wide.txt | [ "$(wc -L)" -le 80 ]' "$run"
 ok "... nor narrower paths than a wide one allows" sh -c 'COLUMNS=200 $0 -- cat /usr/include/asm-generic/unistd.h 2>&1 >/dev/null | cat; COLUMNS=200 $0 -- cat /usr/include/asm-generic/unistd.h | grep -q " */usr/include/asm-generic/unistd.h\|^/usr/include/asm-generic/unistd.h"' "$run"

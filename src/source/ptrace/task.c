@@ -209,6 +209,8 @@ static int settle(struct task *k)
 		k->off.calls += calls;
 		k->off.bytes += bytes;
 	}
+	k->storage[0] += now.storage_read - k->base.storage_read;
+	k->storage[1] += now.storage_written - k->base.storage_written;
 	k->base = now;
 	k->counted += k->mine.calls;
 	k->mine = (struct counters){ 0 };
@@ -230,6 +232,12 @@ void task_check(struct tracer *t, struct task *k, bool verdict)
 	op.want = k->counted;
 	op.fd = err < 0 ? -1 : 0;
 	tracer_put(t, &op);
+
+	struct op ledger = life(t, k, OP_LEDGER);
+	ledger.ret = k->storage[0];
+	ledger.want = k->storage[1];
+	if (!err && (ledger.ret || ledger.want))
+		tracer_put(t, &ledger);
 }
 
 void task_exiting(struct tracer *t, struct task *k)
@@ -269,6 +277,7 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 		k->sysmode = moved.sysmode;
 		k->off = moved.off;
 		k->counted = moved.counted;
+		memcpy(k->storage, moved.storage, sizeof(k->storage));
 		k->exiting = false;
 		task_drop(t, caller);
 	}

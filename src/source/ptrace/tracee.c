@@ -75,17 +75,21 @@ static ssize_t slurp(const char *path, char *buf, size_t size)
 int tracee_counters(pid_t pid, pid_t tid, struct counters *c)
 {
 	char path[64], buf[512];
-	unsigned long long rchar, wchar, syscr, syscw;
+	unsigned long long rchar, wchar, syscr, syscw, from, to;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/io", pid, tid);
 	ssize_t n = slurp(path, buf, sizeof(buf));
 	if (n < 0)
 		return (int)n;
-	if (sscanf(buf, "rchar: %llu wchar: %llu syscr: %llu syscw: %llu", &rchar, &wchar,
-		    &syscr, &syscw) != 4)
+	if (sscanf(buf,
+		    "rchar: %llu wchar: %llu syscr: %llu syscw: %llu read_bytes: %llu "
+		    "write_bytes: %llu",
+		    &rchar, &wchar, &syscr, &syscw, &from, &to) != 6)
 		return -EINVAL;
 	c->calls = syscr + syscw;
 	c->bytes = rchar + wchar;
+	c->storage_read = from;
+	c->storage_written = to;
 	return 0;
 }
 

@@ -38,6 +38,8 @@ enum { FILTER_COOKIE = 0x10b5 };
 /* The kernel's own counters of a task, /proc/TID/io: calls = syscr + syscw. */
 struct counters {
 	int64_t calls, bytes;
+	int64_t storage_read,
+		storage_written; /* what it made the disks do, caches apart */
 };
 
 /* A process: threads that share an id. Freed with its last task. */
@@ -84,6 +86,7 @@ struct task {
 	struct counters base, mine; /* the kernel's at birth or exec; ours since then */
 	struct counters off;        /* by how much they have disagreed */
 	int64_t counted;            /* calls of settled accounts */
+	int64_t storage[2];         /* bytes read and written, of settled accounts */
 	struct fd_task fd;
 	struct task *next; /* in the queue of stopped tasks */
 };
