@@ -62,6 +62,24 @@ rm -f got ready; setsid sh -c 'echo $$ >group; exec "$0" run -o r.json -- env on
 while [ ! -s ready ]; do sleep 0.05; done
 /bin/kill -TERM -- -"$(cat group)"; wait $pid
 is "SIGTERM to the group arrives once" "$(wc -l <got)" 1
+cat >sigs.py <<'EOF'
+import os, signal, sys, time
+n = {}
+def hit(s, f): n[s] = n.get(s, 0) + 1
+sigs = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR2, signal.SIGALRM, signal.SIGPROF, signal.SIGIO]
+for s in sigs: signal.signal(s, hit)
+for s in sigs: os.kill(0, s)
+end = time.time() + 0.8
+while time.time() < end: time.sleep(0.05)
+open("sigs", "w").write(" ".join(str(n.get(s)) for s in sigs)); sys.exit(4)
+EOF
+status "eight signals to the group" 4 timeout 20 setsid -w "$IOPS" run -q -o r /usr/bin/python3 sigs.py
+is "... arrive once each" "$(cat sigs)" "1 1 1 1 1 1 1 1"
+status "the command alone is stopped and continued" 3 timeout 10 "$IOPS" run -q -o r -- \
+	sh -c '(sleep .2; kill -STOP $$; sleep .2; kill -CONT $$) & wait; exit 3'
+is "limits of the command are not ours" "$(sh -c 'ulimit -S -f 1; "$0" run --json -o big.json --by $1 -- sh -c "ulimit -f"' "$IOPS" file,dir,type,process,thread,command,call,kind 2>/dev/null
+	json big.json 'j["run"]["exit"]')" "1
+{'code': 0}"
 # kill -9 of everything of ours: nothing is left standing still.
 "$IOPS" run -o r -- sh -c 'echo $$ >cpid; while :; do echo x >y; done' & pid=$!
 while [ ! -s cpid ]; do sleep 0.05; done
