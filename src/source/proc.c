@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { POLL_MS = 20, SECTOR = 512 };
+enum { POLL_MIN_US = 500, POLL_MAX_US = 20000, SECTOR = 512 };
 
 struct counts {
 	uint64_t operations[2], bytes[2]; /* reads, writes */
@@ -37,6 +37,7 @@ struct counter {
 	unsigned npids;
 	uint64_t epoch_ns;
 	bool follow, stopped;
+	long nap_us;               /* short at first: many commands end at once */
 	struct counts first, told; /* at the start; what was put out since */
 	struct disk {
 		uint32_t file;
@@ -164,6 +165,7 @@ static struct counter *counter_new(
 	c->npids = args->launch ? 1 : args->npids;
 	c->epoch_ns = args->epoch_ns;
 	c->follow = args->follow;
+	c->nap_us = POLL_MIN_US;
 	c->pids = calloc(c->npids + 1, sizeof(*c->pids));
 	if (!c->pids) {
 		free(c);
@@ -193,7 +195,7 @@ static void counter_stop(struct source *base)
 /* Whether there is nothing more to wait for, else after a little while. */
 static bool over(struct counter *c)
 {
-	struct timespec wait = { 0, POLL_MS * 1000000 };
+	struct timespec wait = { 0, c->nap_us * 1000 };
 	bool alive = false;
 
 	if (c->launch ? c->launch->ended : c->stopped)
@@ -201,6 +203,7 @@ static bool over(struct counter *c)
 	for (unsigned i = 0; !c->launch && i < c->npids; i++)
 		alive |= getpgid(c->pids[i]) >= 0 || errno != ESRCH;
 	nanosleep(&wait, NULL);
+	c->nap_us = c->nap_us * 2 < POLL_MAX_US ? c->nap_us * 2 : POLL_MAX_US;
 	return c->stopped || (!c->launch && !alive && c->npids);
 }
 
