@@ -27,22 +27,21 @@ static const struct option_row rows[] = {
 	{ 'H', true, "histogram", NULL,
 		"add histograms of size and latency to the table" },
 	{ 'B', false, "by", "KEY[,KEY]",
-		"break down by file (default), dir, type, process, thread,\n"
-		"command, call, kind, device, mount or error" },
+		"break down by file (default), dir, type, process,\n"
+		"thread, command, call, kind, device, mount or error" },
 	{ 'S', false, "sort", "COLUMN", "order of the rows (default: bytes)" },
 	{ 'T', false, "top", "N", "number of rows (default 10, 0: all)" },
 	{ 'C', false, "columns", "A,B",
 		"columns of the rows; 'iops help columns' lists them" },
 	{ 'e', true, "trace", "SET",
-		"calls that count: data, sync, classic, net, meta, all or\n"
-		"names, !x excludes (default data,sync)" },
+		"calls that count: data, sync, classic, net, meta,\n"
+		"all or names; !x excludes (default data,sync)" },
 	{ 'P', true, "path", "GLOB", "keep only files whose path matches" },
 	{ 'Y', false, "type", "LIST", "keep only files of these types" },
 	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
 	{ 'b', true, "backend", "NAME", "auto (default), ptrace, proc or system" },
 	{ 'd', true, "duration", "SEC", "stop after so many seconds" },
-	{ 'i', true, "interval", "SEC",
-		"a row every so many seconds, and the report at the end" },
+	{ 'i', true, "interval", "SEC", "a row every so many seconds before the report" },
 	{ 'N', false, "no-follow", NULL, "only the command itself, not its children" },
 	{ 'W', false, "wait", NULL,
 		"until the whole tree has ended, not only the command" },
@@ -432,7 +431,7 @@ void opts_help_all(const struct command *const *verbs)
 	puts("usage: iops VERB [options] ...\n\nShows what programs really read and "
 	     "write.\n");
 	for (; *verbs; verbs++)
-		printf("  iops %-7s %-32s %.*s\n", (*verbs)->name, (*verbs)->args,
+		printf("  %-8s %.*s\n", (*verbs)->name,
 			(int)strcspn((*verbs)->help, "\n"), (*verbs)->help);
 	puts("\n'iops help VERB' tells the options of a verb, iops(1) all about it.");
 }

@@ -79,7 +79,7 @@ static int doctor(const struct options *o)
 const struct command command_doctor = {
 	.name = "doctor",
 	.args = "[options]",
-	.help = "which ways of collecting work on this machine, and what would enable "
+	.help = "which ways of collecting work here, and what would enable "
 		"the others",
 	.takes = "ofJ",
 	.main = doctor,

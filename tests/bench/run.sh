@@ -2,7 +2,7 @@
 # Ratios against the bare program and against strace, in the same run, both ways round.
 # Times of their own mean little on a shared machine; N and ROUNDS set how much is done.
 IOPS=${IOPS:-$PWD/build/iops} HELP=${HELP:-$PWD/build/help} BENCH=${BENCH:-$PWD/build/bench}
-N=${N:-200000} ROUNDS=${ROUNDS:-5}
+N=${N:-100000} ROUNDS=${ROUNDS:-5}
 dir=$(mktemp -d) || exit 1
 cd "$dir" || exit 1
 trap 'cd /; rm -rf "$dir"' EXIT
