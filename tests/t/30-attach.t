@@ -46,7 +46,7 @@ is "the program did not notice" "$(cat out.txt)" "bad 0 [] alarms True"
 $PY busy.py 20 >out.txt & pid=$!; wait_ready
 i=0; while [ $i -lt "${TIMES:-40}" ]; do timeout 10 "$IOPS" attach -q -d 0.02 -o c.json $pid || break; i=$((i + 1)); done
 is "attach and detach again and again" $i "${TIMES:-40}"
-is "... it is not left stopped or traced" "$(ps -o stat= -p $pid | cut -c1); $(grep TracerPid /proc/$pid/status | cut -f2)" "S; 0"
+is "... it is not left stopped or traced" "$(ps -o stat= -p $pid | grep -c '^[tT]'); $(grep TracerPid /proc/$pid/status | cut -f2)" "0; 0"
 "$IOPS" attach -o d.json $pid & tracer=$!
 sleep 0.5; kill -INT $tracer; wait $tracer
 is "SIGINT detaches and reports" "$? $(json d.json 'j["total"]["write"]["operations"] > 50')" "0 True"
