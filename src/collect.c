@@ -211,8 +211,6 @@ static int open_source(struct collection *c)
 			"ptrace is not allowed here (%s; 'iops doctor' tells more): "
 			"counters only",
 			strerror(-err));
-		if (!c->job->launch)
-			break; /* attach says why by itself */
 	}
 	if (err < 0 && c->job->launch)
 		diag_err(err, "cannot trace by %s; 'iops doctor' tells what works here",

@@ -249,7 +249,8 @@ static void look_at_children(struct front *f)
 {
 	siginfo_t info;
 
-	waitpid(f->tracer, NULL, WNOHANG);
+	if (f->tracer > 0 && waitpid(f->tracer, NULL, WNOHANG) == f->tracer)
+		f->tracer = 0; /* its id is free for others now */
 	if (!f->launch || f->ended)
 		return;
 	for (;;) {
@@ -282,7 +283,8 @@ static void on_signal(struct front *f, const struct signalfd_siginfo *si)
 		look_at_children(f);
 		break;
 	case SIGUSR1:
-		kill(f->tracer, SIGUSR1);
+		if (f->tracer > 0)
+			kill(f->tracer, SIGUSR1);
 		break;
 	case SIGCONT:
 		if (f->launch)
@@ -298,7 +300,7 @@ static void on_signal(struct front *f, const struct signalfd_siginfo *si)
 	default:
 		if (f->launch)
 			forward(f, si);
-		else
+		else if (f->tracer > 0)
 			kill(f->tracer, SIGTERM);
 	}
 }
@@ -374,6 +376,9 @@ static int start(
 int front_attach(const struct options *o, struct out *out, front_work *work)
 {
 	struct front f = { .result = -1 };
+	struct rlimit old[NLIMITED];
+
+	lift_limits(old); /* thousands of threads take files of /proc */
 	int err = start(&f, o, out, work);
 
 	if (err < 0) {

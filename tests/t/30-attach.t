@@ -78,6 +78,8 @@ kill -CONT $pid; sleep 0.1
 is "... and can be continued" "$(ps -o stat= -p $pid | cut -c1)" S
 strace -o /dev/null -p $pid 2>/dev/null & tracer=$!; sleep 0.3
 ok "a traced process is refused, by name of its tracer" sh -c '"$0" attach -d 0.2 "$1" 2>&1 | grep -q "already traced by process $2"' "$IOPS" $pid $tracer
+is "... so that counters are what is left" "$("$IOPS" attach -d 0.2 --json -o i.json $pid 2>/dev/null; echo $?; json i.json 'j["run"]["backend"], "ptrace is not allowed" in j["run"]["backend_reason"]')" "0
+('proc', True)"
 kill $tracer; kill $pid; wait 2>/dev/null
 status "no such process" 1 "$IOPS" attach -d 0.2 4000000
 status "not a process id" 2 "$IOPS" attach x

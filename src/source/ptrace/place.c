@@ -165,6 +165,7 @@ static void go_down(struct place *p, int cpu)
 {
 	struct sched_param none = { 0 };
 	cpu_set_t one;
+	bool was_down = p->down;
 
 	if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &p->allowed))
 		return;
@@ -175,6 +176,10 @@ static void go_down(struct place *p, int cpu)
 	p->cpu = cpu;
 	if (p->down)
 		return;
+	if (was_down) { /* the watchman has just taken us back: not to one CPU */
+		go_up(p);
+		return;
+	}
 	if (!hire(p) || sched_setscheduler(p->tracer, SCHED_IDLE, &none) < 0) {
 		go_up(p);
 		return;

@@ -65,14 +65,13 @@ struct call {
 
 enum { RECENT = 8 };
 
-enum task_state { TASK_RUNNING, TASK_QUEUED, TASK_STOPPED, TASK_LISTENING };
+enum task_state { TASK_RUNNING, TASK_QUEUED, TASK_STOPPED };
 
 struct task {
 	pid_t tid;
 	struct process *process;
 	uint8_t state;
 	bool sysmode;   /* stops at every call: no filter, or one that outranks ours */
-	bool known;     /* has had its first stop */
 	bool exiting;   /* has had its exit stop */
 	bool seized;    /* attached to while it ran: waits for its interrupt stop */
 	bool eintr;     /* held holds the EINTR of a call that may yet be restarted */
