@@ -18,7 +18,6 @@ for c in $("$IOPS" help columns | awk '/^  [a-z]/ { print $1 }'); do
 	grep -q "\b$c\b" man.txt || missing="$missing $c"
 done
 is "the manual names every column" "$missing" ""
-is "there are columns to name" "$("$IOPS" help columns | grep -c '^  [a-z]')" "$("$IOPS" help columns | awk '/^  [a-z]/ { print $1 }' | wc -l)"
 ok "more than 40 of them" test "$("$IOPS" help columns | grep -c '^  [a-z]')" -gt 40
 
 mkdir bin; ln -s "$IOPS" bin/iops; PATH="$PWD/bin:$PATH"
