@@ -15,11 +15,11 @@ CLANG   ?= clang
 Q       := $(if $(V),,@)
 SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
 
-PKGS    := libcjson smartcols
-DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev
+PKGS    := libcjson smartcols libzstd sqlite3 avro-c
+DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev
 TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools gcc-multilib perl procps psmisc \
-           redis-server redis-tools util-linux sudo
+           redis-server redis-tools util-linux sudo fio nodejs zstd
 
 # One tree of objects for each way of building.
 comma   := ,
@@ -86,7 +86,7 @@ check: deps-test
 
 check-only: all $(UNIT) $(HELP) arrows
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help CMOCKA_MESSAGE_OUTPUT=TAP \
-	   prove $(if $(V),-v) --timer $(UNIT) $(or $(T),tests/t/*.t)
+	   DATA=$(CURDIR)/tests/data prove $(if $(V),-v) --timer $(UNIT) $(or $(T),tests/t/*.t)
 
 build/fuzz/%: tests/fuzz/%.c $(filter-out src/main.c,$(SRC))
 	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined $^ $(LDLIBS) -o $@

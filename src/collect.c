@@ -3,6 +3,7 @@
  */
 #include "iops/front.h"
 #include "iops/diag.h"
+#include "iops/log.h"
 #include "iops/session.h"
 #include "iops/sink.h"
 #include "iops/sinks.h"
@@ -55,6 +56,9 @@ static void describe(struct run *run)
 	}
 	clock_gettime(CLOCK_REALTIME, &t);
 	run->started_ns = t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
+	if (read_line("/proc/sys/kernel/random/boot_id", run->boot_id,
+		    sizeof(run->boot_id)) < 0)
+		*run->boot_id = 0;
 }
 
 static const struct proc *command_of(const struct collection *c)
@@ -87,8 +91,6 @@ static uint64_t elapsed(const struct collection *c)
 
 static void update(struct collection *c, bool snapshot)
 {
-	static const enum op_note gaps[] = { NOTE_IO_URING, NOTE_AIO, NOTE_HANDED,
-		NOTE_COMPAT };
 	const struct totals *t = stats_totals(c->stats);
 	const struct proc *p = command_of(c);
 	struct run *run = &c->run;
@@ -102,9 +104,7 @@ static void update(struct collection *c, bool snapshot)
 		run->ended = true;
 		run->status = l->status;
 	}
-	run->complete = !t->lost && !run->counters_only && !run->machine_wide;
-	for (size_t i = 0; i < sizeof(gaps) / sizeof(*gaps); i++)
-		run->complete &= !t->notes[gaps[i]];
+	run->complete = totals_whole(t) && !run->counters_only && !run->machine_wide;
 }
 
 static int report(struct collection *c, bool snapshot)
@@ -131,12 +131,14 @@ static int write_row(void *arg, const char *text, size_t len)
 	return out_write(c->job->out, text, len);
 }
 
+/* Behind the filter: the sums, then what else was asked for. */
 static int add_sinks(struct collection *c)
 {
 	const struct options *o = c->o;
 	struct session *s = &c->session;
-	struct sink *to = stats_sink(c->stats);
-	struct filter f = { o->path, o->types, o->only, o->nonly };
+	struct filter f = {
+		.path = o->path, .types = o->types, .pids = o->only, .npids = o->nonly
+	};
 	struct interval_args rows = {
 		.format = o->format == &report_json  ? INTERVAL_JSON
 			  : o->format == &report_csv ? INTERVAL_CSV
@@ -145,16 +147,20 @@ static int add_sinks(struct collection *c)
 		.write = write_row,
 		.arg = c,
 	};
+	struct log_args log = { c->names, &c->run, c->job->log->name, c->job->log->fd };
 	int err = 0;
 
-	if (f.path || f.types || f.npids) {
-		err = filter_new(&c->filter, &f, c->names, to);
-		to = c->filter;
-	}
-	s->sink[s->nsinks++] = to;
+	s->sink[s->nsinks++] = stats_sink(c->stats);
+	if (f.path || f.types || f.npids)
+		err = filter_new(&c->filter, &f, c->names, session_fan(s));
+	s->entry = c->filter;
 	if (!err && o->interval_ns)
 		err = interval_new(&s->sink[s->nsinks], &rows);
 	s->nsinks += !err && o->interval_ns;
+	s->flushes = log.fd >= 0;
+	if (!err && s->flushes)
+		err = log_new(&s->sink[s->nsinks], &log);
+	s->nsinks += !err && s->flushes;
 	return err;
 }
 
@@ -215,7 +221,7 @@ static int open_source(struct collection *c)
 	if (err < 0 && c->job->launch)
 		diag_err(err, "cannot trace by %s; 'iops doctor' tells what works here",
 			c->ops->name);
-	c->run.backend = c->ops->name;
+	snprintf(c->run.backend, sizeof(c->run.backend), "%s", c->ops->name);
 	c->run.counters_only = c->ops == &source_proc;
 	c->run.machine_wide = c->ops == &source_system;
 	c->run.verifies = c->ops == &source_ptrace && syscall_set_countable(&o->want);
@@ -260,6 +266,7 @@ void collect(struct front_job *job)
 		.arg = &c };
 	describe(&c.run);
 	session_begin(&c.session);
+	c.run.epoch_ns = c.session.epoch_ns;
 	c.names = names_new();
 	c.stats = c.names ? stats_new(c.names, o->dims) : NULL;
 	job->out->replace &= !o->interval_ns; /* rows stay before the report */
@@ -280,6 +287,8 @@ void collect(struct front_job *job)
 		err = err ? err : wrote;
 	}
 	int late = out_close(job->out);
+	int late_log = out_close(job->log);
+	late = late ? late : late_log;
 	/* Detach before saying done; what cannot be detached is served beyond it. */
 	if (!job->launch && c.session.source) {
 		c.ops->close(c.session.source);

@@ -142,8 +142,9 @@ static void become_tracer(struct front *f, struct front_job *job, front_work *wo
 	}
 	let_go(STDIN_FILENO);
 	let_go(STDOUT_FILENO);
-	int keep[] = { job->out->fd, job->done, f->launch ? f->launch->go[1] : -1 };
-	close_others(keep, 3);
+	int keep[] = { job->out->fd, job->log->fd, job->done,
+		f->launch ? f->launch->go[1] : -1 };
+	close_others(keep, 4);
 	work(job);
 	_exit(0);
 }
@@ -346,10 +347,8 @@ static int end_like(int status)
 	return 128 + sig;
 }
 
-static int start(
-	struct front *f, const struct options *o, struct out *out, front_work *work)
+static int start(struct front *f, struct front_job job, front_work *work)
 {
-	struct front_job job = { .options = o, .launch = f->launch, .out = out };
 	sigset_t set;
 	int done[2];
 
@@ -373,19 +372,22 @@ static int start(
 	return f->tracer < 0 ? -errno : 0;
 }
 
-int front_attach(const struct options *o, struct out *out, front_work *work)
+int front_attach(
+	const struct options *o, struct out *out, struct out *log, front_work *work)
 {
 	struct front f = { .result = -1 };
 	struct rlimit old[NLIMITED];
 
 	lift_limits(old); /* thousands of threads take files of /proc */
-	int err = start(&f, o, out, work);
+	struct front_job job = { .options = o, .out = out, .log = log };
+	int err = start(&f, job, work);
 
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");
 		return 1;
 	}
 	out_close(out);
+	out_close(log);
 	let_go(STDIN_FILENO);
 	let_go(STDOUT_FILENO);
 	serve(&f);
@@ -428,7 +430,7 @@ static int finish_run(struct front *f, const struct options *o)
 	return end_like(status);
 }
 
-int front_run(const struct options *o, struct out *out, front_work *work)
+int front_run(const struct options *o, struct out *out, struct out *log, front_work *work)
 {
 	struct front f = { .result = -1 };
 	struct rlimit old[NLIMITED];
@@ -445,7 +447,10 @@ int front_run(const struct options *o, struct out *out, front_work *work)
 	if (command == 0)
 		become_command(f.launch, o, old);
 	f.launch->command = command;
-	err = command < 0 ? -errno : start(&f, o, out, work);
+	struct front_job job = {
+		.options = o, .launch = f.launch, .out = out, .log = log
+	};
+	err = command < 0 ? -errno : start(&f, job, work);
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");
 		close(f.launch->go[1]); /* the command sees the end of its pipe, and goes
@@ -455,6 +460,7 @@ int front_run(const struct options *o, struct out *out, front_work *work)
 	close(f.launch->go[0]);
 	close(f.launch->go[1]);
 	out_close(out);
+	out_close(log);
 	let_go(STDIN_FILENO);
 	let_go(STDOUT_FILENO);
 	int keep[] = { f.signals, f.done };

@@ -2,15 +2,20 @@
  * iops - what programs really read and write
  *
  *   main.c          the verbs, and the exit status
- *   cmd/            a file a verb: run, attach, doctor, help
+ *   cmd/            a file a verb: run, attach, report, export, doctor, help
  *   opts.c          the table of options
  *   front.c         the shell's job: starts command and tracer, passes signals and status
- * on collect.c       the tracer process: wires a source to sinks, then reports session.c
- * the only loop out.c           where a report goes source/         where operations come
- * from: ptrace, proc (counters), system, null sink/           where they go: stats,
- * filter, interval report/         what is shown of the sums: column -> table, json, csv,
- * histogram base/           what all of them stand on: names, map, hist, units, diag,
- * syscalls, fdtab
+ *   collect.c       the tracer process: wires a source to sinks, then reports
+ *   session.c       the only loop
+ *   replay.c        saved traces as one stream of operations
+ *   out.c           where a report goes
+ *   source/         where operations come from: ptrace, proc (counters), system; of saved
+ *                   traces: log, strace, fs_usage, fuse_trace
+ *   sink/           where they go: stats, filter, interval, log
+ *   export/         the same, in the forms of other tools
+ *   report/         what is shown of the sums: column -> table, json, csv, histogram
+ *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
+ *                   fdtab and fdtrack (descriptors to files), input, wire, text
  *
  * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
  * them. Arrows go one way, downwards: tests/arrows.sh proves it.
@@ -28,7 +33,7 @@
 enum { EXIT_USAGE = 2 };
 
 static const struct command *const commands[] = { &command_run, &command_attach,
-	&command_doctor, &command_help, NULL };
+	&command_report, &command_export, &command_doctor, &command_help, NULL };
 
 /*
  * Standard streams that are closed would be taken by the next file that is opened.

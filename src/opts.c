@@ -3,6 +3,8 @@
  */
 #include "iops/opts.h"
 #include "iops/diag.h"
+#include "iops/export.h"
+#include "iops/source.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -11,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 /* id: the letter; capital letters beyond it are for options that have none. */
@@ -28,7 +31,8 @@ static const struct option_row rows[] = {
 		"add histograms of size and latency to the table" },
 	{ 'B', false, "by", "KEY[,KEY]",
 		"break down by file (default), dir, type, process,\n"
-		"thread, command, call, kind, device, mount or error" },
+		"thread, command, call, kind, device, mount, error\n"
+		"or host" },
 	{ 'S', false, "sort", "COLUMN", "order of the rows (default: bytes)" },
 	{ 'T', false, "top", "N", "number of rows (default 10, 0: all)" },
 	{ 'C', false, "columns", "A,B",
@@ -40,6 +44,16 @@ static const struct option_row rows[] = {
 	{ 'Y', false, "type", "LIST", "keep only files of these types" },
 	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
 	{ 'b', true, "backend", "NAME", "auto (default), ptrace, proc or system" },
+	{ 'l', true, "log", "FILE", "keep the operation log; - is standard output" },
+	{ 'M', false, "from", "FORMAT",
+		"iops, strace, fs_usage or fuse-trace (default: by content)" },
+	{ 'A', false, "from-time", "TIME",
+		"what began later: seconds since the start of the\n"
+		"run, or 2026-01-31T12:00:00.5Z" },
+	{ 'Z', false, "to-time", "TIME", "what began earlier" },
+	{ 'X', false, "to", "FORMAT", "csv, jsonl, chrome, fio, folded, sqlite or avro" },
+	{ 'K', false, "weight", "WHAT",
+		"of folded stacks: bytes (default), operations or time" },
 	{ 'd', true, "duration", "SEC", "stop after so many seconds" },
 	{ 'i', true, "interval", "SEC", "a row every so many seconds before the report" },
 	{ 'N', false, "no-follow", NULL, "only the command itself, not its children" },
@@ -94,7 +108,7 @@ static int add_by(struct options *o, const char *word)
 	if (d < 0)
 		return wrong("by", word,
 			"no such key; file, dir, type, process, thread, command, call, "
-			"kind, device, mount and error are");
+			"kind, device, mount, error and host are");
 	if (o->view.nby < MAX_BY && !(o->dims >> d & 1))
 		o->view.by[o->view.nby++] = d;
 	o->dims |= 1u << d;
@@ -202,9 +216,80 @@ static int set_trace(struct options *o, const char *text)
 {
 	const char *bad = text;
 
+	o->want_given = true;
 	return syscall_set_parse(&o->want, text, &bad) < 0
 		       ? wrong("trace", bad, "neither a set nor a call that iops knows")
 		       : 0;
+}
+
+/* RFC 3339: "2026-01-31T12:00:00.5Z", without Z in the local time zone. */
+static bool moment_absolute(const char *text, struct moment *m)
+{
+	struct tm tm = { .tm_isdst = -1 };
+	const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	double fraction = 0;
+	char *end;
+
+	if (!p)
+		return false;
+	if (*p == '.') {
+		fraction = strtod(p, &end);
+		p = end;
+	}
+	time_t s = *p == 'Z' ? timegm(&tm) : mktime(&tm);
+	if (s < 0 || strcmp(p, *p == 'Z' ? "Z" : ""))
+		return false;
+	*m = (struct moment){ true, true, s * UINT64_C(1000000000) };
+	m->ns += (uint64_t)llround(fraction * 1e9);
+	return true;
+}
+
+static int set_moment(const char *option, const char *text, struct moment *m)
+{
+	char *end;
+	double s = strtod(text, &end);
+
+	if (moment_absolute(text, m))
+		return 0;
+	if (end == text || *end || !(s >= 0) || s > 1e9)
+		return wrong(option, text,
+			"neither seconds since the start nor a time as "
+			"2026-01-31T12:00:00Z");
+	*m = (struct moment){ true, false, (uint64_t)llround(s * 1e9) };
+	return 0;
+}
+
+static int set_from_format(struct options *o, const char *text)
+{
+	for (size_t i = 0; source_readers[i]; i++)
+		if (!strcmp(source_readers[i]->name, text)) {
+			o->from_format = source_readers[i];
+			return 0;
+		}
+	return wrong("from", text, "iops, strace, fs_usage and fuse-trace are known");
+}
+
+static int set_exporter(struct options *o, const char *text)
+{
+	for (size_t i = 0; exporters[i]; i++)
+		if (!strcmp(exporters[i]->name, text)) {
+			o->exporter = exporters[i];
+			return 0;
+		}
+	return wrong(
+		"to", text, "csv, jsonl, chrome, fio, folded, sqlite and avro are known");
+}
+
+static int set_weight(struct options *o, const char *text)
+{
+	static const char *const what[] = { "bytes", "operations", "time" };
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(text, what[i])) {
+			o->weight = i;
+			return 0;
+		}
+	return wrong("weight", text, "bytes, operations and time are known");
 }
 
 static int set_option(struct options *o, int id, const char *arg)
@@ -239,6 +324,19 @@ static int set_option(struct options *o, int id, const char *arg)
 		return each_word(arg, add_pid, o);
 	case 'b':
 		return set_backend(o, arg);
+	case 'l':
+		o->log = arg;
+		return 0;
+	case 'M':
+		return set_from_format(o, arg);
+	case 'A':
+		return set_moment("from-time", arg, &o->from);
+	case 'Z':
+		return set_moment("to-time", arg, &o->to);
+	case 'X':
+		return set_exporter(o, arg);
+	case 'K':
+		return set_weight(o, arg);
 	case 'd':
 		return seconds("duration", arg, &o->duration_ns);
 	case 'i':

@@ -51,6 +51,17 @@ int out_open(struct out *o, const char *path)
 	return 0;
 }
 
+int out_open_log(struct out *o, const char *path)
+{
+	*o = (struct out){ .fd = -1, .name = path };
+	if (!path)
+		return 0;
+	int err = out_open(o, path);
+	if (!err && o->replace && ftruncate(o->fd, 0) < 0)
+		err = diag_err(errno, "%s", path);
+	return err;
+}
+
 int out_write(struct out *o, const char *text, size_t len)
 {
 	while (len) {
@@ -97,5 +108,5 @@ int out_close(struct out *o)
 	int err = o->fd >= 0 && close(o->fd) < 0 && errno != EINTR ? -errno : 0;
 
 	o->fd = -1;
-	return err ? diag_err(err, "cannot write the report to %s", o->name) : 0;
+	return err ? diag_err(err, "cannot write %s", o->name) : 0;
 }

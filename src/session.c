@@ -20,11 +20,7 @@ static volatile sig_atomic_t asked_stop, asked_snapshot;
  */
 enum { TICK_US = 50 * 1000 };
 
-struct fan {
-	struct sink sink;
-	struct session *session;
-	int error;
-};
+#define FLUSH_NS UINT64_C(900000000)
 
 static void on_signal(int sig)
 {
@@ -77,14 +73,30 @@ void session_begin(struct session *s)
 /* Every sink gets every operation, whatever another one says. */
 static int fan_put(struct sink *sink, const struct op *op)
 {
-	struct fan *f = (struct fan *)sink;
+	struct session *s =
+		(struct session *)((char *)sink - offsetof(struct session, fan));
 
-	for (unsigned i = 0; i < f->session->nsinks; i++) {
-		int err = sink_put(f->session->sink[i], op);
-		if (err < 0 && !f->error)
-			f->error = err;
+	for (unsigned i = 0; i < s->nsinks; i++) {
+		int err = sink_put(s->sink[i], op);
+		if (err < 0 && !s->error)
+			s->error = err;
 	}
-	return f->error;
+	return s->error;
+}
+
+struct sink *session_fan(struct session *s)
+{
+	static const struct sink_ops ops = { .name = "fan", .put = fan_put };
+
+	s->fan.ops = &ops;
+	return &s->fan;
+}
+
+/* What cannot be made safe is told when its sink is closed. */
+static void flush_all(struct session *s)
+{
+	for (unsigned i = 0; i < s->nsinks; i++)
+		sink_flush(s->sink[i]);
 }
 
 static int tick_all(struct session *s, uint64_t now)
@@ -100,21 +112,24 @@ static int tick_all(struct session *s, uint64_t now)
 
 int session_run(struct session *s)
 {
-	static const struct sink_ops fan_ops = { .name = "fan", .put = fan_put };
 	static const struct itimerval never;
-	struct fan fan = { .sink = { &fan_ops }, .session = s };
-	uint64_t due = s->interval_ns;
+	struct sink *entry = s->entry ? s->entry : session_fan(s);
+	uint64_t due = s->interval_ns, flush_due = FLUSH_NS;
 	int got, err = 0;
 	bool stopped = false;
 
-	while ((got = s->source->ops->step(s->source, &fan.sink)) > 0) {
+	while ((got = s->source->ops->step(s->source, entry)) > 0) {
 		if (asked_snapshot && s->snapshot) {
 			asked_snapshot = 0;
 			s->snapshot(s->arg);
 		}
-		if (!s->interval_ns && !s->duration_ns && !asked_stop)
+		if (!s->interval_ns && !s->duration_ns && !s->flushes && !asked_stop)
 			continue;
 		uint64_t now = session_now(s);
+		if (s->flushes && now >= flush_due) {
+			flush_all(s);
+			flush_due = now + FLUSH_NS;
+		}
 		if (s->interval_ns && now >= due) {
 			err = tick_all(s, now);
 			if (err < 0)
@@ -133,5 +148,5 @@ int session_run(struct session *s)
 	setitimer(ITIMER_REAL, &never, NULL);
 	if (s->interval_ns && !err && !got)
 		err = tick_all(s, session_now(s));
-	return err ? err : got < 0 ? got : fan.error;
+	return err ? err : got < 0 ? got : s->error;
 }

@@ -6,6 +6,7 @@
 
 #include "iops/opts.h"
 
-extern const struct command command_run, command_attach, command_doctor, command_help;
+extern const struct command command_run, command_attach, command_report, command_export,
+	command_doctor, command_help;
 
 #endif

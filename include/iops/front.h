@@ -15,7 +15,8 @@ struct front_job {
 	const struct options *options;
 	struct launch *launch; /* NULL: attach */
 	struct out *out;
-	int done; /* a pipe to the front end */
+	struct out *log; /* fd is -1 if none is kept */
+	int done;        /* a pipe to the front end */
 };
 
 /* Tell the front end how it went (0, or -errno) and let go of its terminal. */
@@ -25,8 +26,10 @@ void front_done(struct front_job *j, int err);
 typedef void front_work(struct front_job *j);
 
 /* Run o->argv, or attach if it is NULL. Returns the exit status, or does not return. */
-int front_run(const struct options *o, struct out *out, front_work *work);
-int front_attach(const struct options *o, struct out *out, front_work *work);
+int front_run(
+	const struct options *o, struct out *out, struct out *log, front_work *work);
+int front_attach(
+	const struct options *o, struct out *out, struct out *log, front_work *work);
 
 /* The work of both verbs: trace, sum up, report. */
 void collect(struct front_job *j);

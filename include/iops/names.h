@@ -35,6 +35,7 @@ struct file {
 	uint32_t major, minor;
 	uint64_t inode; /* 0 unknown */
 	uint32_t dir;   /* name of the directory part, filled in by names_add_file() */
+	uint32_t host;  /* name; 0 where all files are of one host */
 	uint8_t type;   /* enum file_type */
 };
 
@@ -52,6 +53,21 @@ uint32_t names_add_file(struct names *n, const struct file *f);
 
 /* The file of an id, borrowed until the next names_add_file(). Never NULL. */
 const struct file *names_file(const struct names *n, uint32_t id);
+
+/*
+ * Number of a call for op.call: its row of syscalls[], or a new number beyond them for
+ * what other tools call their operations. When these run out: the number of "other".
+ */
+unsigned names_call(struct names *n, const char *name, size_t len);
+
+/* The name of a number, borrowed until names_free(). Never NULL. */
+const char *names_call_name(const struct names *n, unsigned call);
+
+/* The type of a file that was FILE_UNKNOWN until now. */
+void names_learn_type(struct names *n, uint32_t file, enum file_type type);
+
+/* The newest file of that path and inode 0, or 0. */
+uint32_t names_find_path(const struct names *n, uint32_t path);
 
 const char *file_type_name(unsigned type);
 

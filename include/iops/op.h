@@ -35,7 +35,9 @@ enum op_class {
 	X(LEDGER, "ledger", CLASS_NOTICE) /* a thread's end: ret bytes were read from */ \
 	/* storage on its account, want were written */                                  \
 	X(NOTE, "note", CLASS_NOTICE) /* ret = enum op_note */                           \
-	X(LOST, "lost", CLASS_NOTICE) /* ret operations were not seen */
+	X(LOST, "lost", CLASS_NOTICE) /* ret operations were not seen */                 \
+	X(RUN, "run", CLASS_NOTICE)   /* what follows is of run number ret; comm: */     \
+				      /* its host's name, 0 if all are of one */
 
 enum op_kind {
 #define X(name, text, class) OP_##name,
@@ -62,10 +64,25 @@ enum op_note {
 		NNOTES,
 };
 
+/* Where an operation was seen. Layers are never summed with one another. X(name, text) */
+#define OP_LAYERS(X)                                                                     \
+	X(MAIN, "main") /* what the run is about: the calls of run and attach */         \
+	X(BLOCK, "block")
+
+enum op_layer {
+#define X(name, text) LAYER_##name,
+	OP_LAYERS(X)
+#undef X
+		NLAYERS,
+};
+
 #define OP_NO_OFFSET INT64_MIN
 #define OP_NO_TIME   UINT64_MAX /* dur_ns where the time is not known */
 
-/* Bits of op.call above the row number of syscalls[]. */
+/*
+ * Bits of op.call above the number of the call: a row of syscalls[], or what
+ * names_call() gave for a name that is none.
+ */
 enum {
 	OP_SECOND = 0x8000, /* the second side of the two-sided call just before it */
 	OP_PART = 0x4000,   /* a further message of the call before: no time of its own */
@@ -85,8 +102,8 @@ struct op {
 	int32_t pid, tid;
 	int32_t fd; /* -1 if none */
 	uint8_t kind;
-	uint8_t layer; /* 0: the layer that the run is about */
-	uint16_t call; /* row of syscalls[] and the OP_ bits */
+	uint8_t layer; /* enum op_layer */
+	uint16_t call; /* names_call_name() knows it; and the OP_ bits */
 };
 
 _Static_assert(sizeof(struct op) == 64, "op must fill one cache line");
@@ -111,5 +128,6 @@ static inline enum op_class op_kind_class(unsigned kind)
 
 const char *op_class_name(unsigned class);
 const char *op_note_name(unsigned note);
+const char *op_layer_name(unsigned layer);
 
 #endif

@@ -10,18 +10,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A moment: since the start of a run, or since 1970. */
+struct moment {
+	bool set, absolute;
+	uint64_t ns;
+};
+
 struct options {
 	const struct command *const *verbs; /* all of them, ending with NULL */
 	const char *output;                 /* NULL: the verb's own place */
 	const struct report *format;
 	const char *backend;
 	struct syscall_set want;
+	bool want_given;  /* else what a saved trace holds is wanted, all of it */
 	const char *path; /* glob, or NULL */
 	unsigned types;   /* bits of enum file_type; 0: all */
 	pid_t *only;      /* pids to keep; NULL: all */
 	unsigned nonly;
 	unsigned dims;                     /* bits of the breakdowns asked for */
 	uint64_t duration_ns, interval_ns; /* 0: none */
+	struct moment from, to;
+	const char *log;                      /* NULL: none */
+	const struct source_ops *from_format; /* NULL: by content */
+	const struct exporter *exporter;
+	int weight; /* enum export_weight */
 	bool follow, wait, filter, json;
 	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
 	struct view view;

@@ -17,6 +17,9 @@ struct out {
 /* path NULL: standard error. "-": standard output. 0 or -errno, said why. */
 int out_open(struct out *o, const char *path);
 
+/* The same for a log, which is emptied at once. path NULL: none, fd is -1. */
+int out_open_log(struct out *o, const char *path);
+
 /* Write all of it. 0 or -errno, said why. */
 int out_write(struct out *o, const char *text, size_t len);
 

@@ -4,30 +4,11 @@
 #ifndef IOPS_REPORT_H
 #define IOPS_REPORT_H
 
+#include "iops/run.h"
 #include "iops/stats.h"
 #include "iops/units.h"
 
 #include <stdio.h>
-
-/* What is known of a run besides its operations. */
-struct run {
-	char id[37]; /* UUID */
-	char host[65], kernel[65];
-	const char *backend; /* name of the source */
-	char why[200];       /* why this one and not a better one; "" if it is the best */
-	char *const *command; /* NULL-terminated, or NULL */
-	const pid_t *pids;    /* the command, or what was attached to */
-	unsigned npids;
-	uint64_t started_ns; /* real time, since 1970 */
-	uint64_t elapsed_ns;
-	bool complete;      /* nothing is missing but what the report names */
-	bool counters_only; /* operations and bytes without files, sizes and times */
-	bool machine_wide;  /* of everything that runs, not of the command alone */
-	bool verifies;      /* the run's counts are compared with the kernel's */
-	bool ended;         /* status is valid */
-	int status;         /* wait status of the command */
-	bool snapshot;      /* the run goes on */
-};
 
 enum { MAX_BY = NDIMS, MAX_COLUMNS = 64 };
 

@@ -19,6 +19,9 @@ struct sink_ops {
 	/* Optional: time passed with or without operations. */
 	int (*tick)(struct sink *s, uint64_t now_ns);
 
+	/* Optional, every second: make safe what was taken so far. */
+	int (*flush)(struct sink *s);
+
 	/* Flush and free. Reports write errors that nothing earlier could. */
 	int (*close)(struct sink *s);
 };
@@ -35,6 +38,11 @@ static inline int sink_put(struct sink *s, const struct op *op)
 static inline int sink_tick(struct sink *s, uint64_t now_ns)
 {
 	return s->ops->tick ? s->ops->tick(s, now_ns) : 0;
+}
+
+static inline int sink_flush(struct sink *s)
+{
+	return s->ops->flush ? s->ops->flush(s) : 0;
 }
 
 static inline int sink_close(struct sink *s)

@@ -4,18 +4,22 @@
 #ifndef IOPS_SINKS_H
 #define IOPS_SINKS_H
 
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
 struct names;
 struct sink;
+struct syscall_set;
 
 /* Keep what matches all of these; process life always passes. */
 struct filter {
 	const char *path; /* fnmatch(3) pattern of the whole path, or NULL */
 	unsigned types;   /* bits of enum file_type; 0: all */
 	const pid_t *pids;
-	unsigned npids; /* 0: all */
+	unsigned npids;                 /* 0: all */
+	const struct syscall_set *want; /* calls; NULL: all */
+	uint64_t from_ns, to_ns;        /* start_ns from ... to - 1; to_ns 0: no end */
 };
 
 /* to is borrowed. 0 or -ENOMEM. */

@@ -8,8 +8,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct input;
 struct launch;
 struct names;
+struct run;
 struct sink;
 struct source;
 struct syscall_set;
@@ -26,11 +28,19 @@ struct source_args {
 	const char *command; /* its name, as execvp(3) takes it */
 	bool filter;         /* a seccomp filter may be used */
 	uint64_t count;      /* source_null: how many operations */
+	struct input *const *inputs; /* saved traces; borrowed */
+	unsigned ninputs;
 };
 
 struct source_ops {
 	const char *name;
 	const char *help;
+
+	/*
+	 * Of saved traces: how sure one is that text of this kind begins like this, 0
+	 * (it does not) to 100.
+	 */
+	int (*probe)(const char *head, size_t len);
 
 	/* Set *out and return 0, or say why not and return -errno. */
 	int (*open)(struct source **out, const struct source_args *args);
@@ -44,6 +54,12 @@ struct source_ops {
 	/* Optional: stop early and leave the targets as they were; step() until 0. */
 	void (*stop)(struct source *s);
 
+	/*
+	 * Of saved traces: what is known of the run by now; strings are borrowed until
+	 * close(). What of the input could not be read has been said.
+	 */
+	void (*about)(struct source *s, struct run *run);
+
 	/* Serve what must be served to its end, and free. 0 or -errno. */
 	int (*close)(struct source *s);
 };
@@ -53,6 +69,11 @@ struct source {
 };
 
 extern const struct source_ops source_null, source_ptrace, source_proc, source_system;
+extern const struct source_ops source_log, source_strace, source_fs_usage,
+	source_fuse_trace;
+
+/* Those that read saved traces, ending with NULL. */
+extern const struct source_ops *const source_readers[];
 
 /* What a backend can do on this machine, for doctor: 0, or -errno and why and the cure.
  */

@@ -27,7 +27,8 @@ struct stats;
 	X(KIND, "kind")                                                                  \
 	X(DEVICE, "device")                                                              \
 	X(MOUNT, "mount")                                                                \
-	X(ERROR, "error")
+	X(ERROR, "error")                                                                \
+	X(HOST, "host")
 
 enum dim {
 #define X(name, text) DIM_##name,
@@ -73,6 +74,8 @@ struct row {
 struct proc {
 	pid_t pid, ppid;
 	uint32_t comm, exe;        /* names, file; of the latest program */
+	uint32_t host;             /* name; 0 where there is only one */
+	unsigned run;              /* which of the runs it was in */
 	uint64_t start_ns, end_ns; /* end_ns is 0 while it runs */
 	int status;                /* wait status, once ended */
 	bool running_on;           /* was left behind when the command ended */
@@ -115,6 +118,12 @@ const struct row *stats_rows(const struct stats *s, enum dim dim, size_t *n);
 const struct proc *stats_procs(const struct stats *s, size_t *n);
 const struct fault *stats_faults(const struct stats *s, size_t *n);
 const struct totals *stats_totals(const struct stats *s);
+
+/* The sums of another layer, or NULL if nothing was seen of it. */
+const struct stats *stats_layer(const struct stats *s, unsigned layer);
+
+/* Whether nothing was lost, and no remark tells of I/O that was not counted. */
+bool totals_whole(const struct totals *t);
 unsigned stats_dims(const struct stats *s);
 struct names *stats_names(const struct stats *s);
 

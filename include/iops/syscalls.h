@@ -51,6 +51,9 @@ struct syscall_desc {
 /* Every description, ending with a NULL name. op.call is an index into it. */
 extern const struct syscall_desc syscalls[];
 
+/* How many rows there are. */
+unsigned syscall_rows(void);
+
 /* Row of that name, or -1. */
 int syscall_by_name(const char *name);
 

@@ -3,6 +3,8 @@
  */
 #include "iops/names.h"
 #include "iops/map.h"
+#include "iops/op.h"
+#include "iops/syscalls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,13 @@ struct names {
 	uint32_t nfile, capfile;
 	struct map by_path; /* (path, inode) -> the newest file of that key */
 	uint32_t *older;    /* by file id: the next one of the same (path, inode) */
+	uint32_t *call;     /* names of calls that are no system calls */
+	uint32_t ncall, capcall;
+	struct map by_call; /* name -> number of the call, plus 1 */
 };
+
+/* Numbers of calls: rows of syscalls[] below, made-up ones from here on. */
+enum { CALL_FIRST = 1024, CALL_OTHER = OP_CALL, CALL_MAX = CALL_OTHER - CALL_FIRST };
 
 static uint32_t hash_of(const char *s, size_t len)
 {
@@ -106,6 +114,8 @@ void names_free(struct names *n)
 	free(n->slot);
 	free(n->file);
 	free(n->older);
+	free(n->call);
+	map_fini(&n->by_call);
 	map_fini(&n->by_path);
 	free(n);
 }
@@ -149,7 +159,8 @@ static uint32_t dir_of(struct names *n, const char *path)
 static int same(const struct file *a, const struct file *b)
 {
 	return a->path == b->path && a->inode == b->inode && a->major == b->major &&
-	       a->minor == b->minor && a->type == b->type && a->mount == b->mount;
+	       a->minor == b->minor && a->type == b->type && a->mount == b->mount &&
+	       a->host == b->host;
 }
 
 uint32_t names_add_file(struct names *n, const struct file *f)
@@ -172,6 +183,56 @@ uint32_t names_add_file(struct names *n, const struct file *f)
 const struct file *names_file(const struct names *n, uint32_t id)
 {
 	return &n->file[id < n->nfile ? id : 0];
+}
+
+void names_learn_type(struct names *n, uint32_t file, enum file_type type)
+{
+	if (file && file < n->nfile && n->file[file].type == FILE_UNKNOWN)
+		n->file[file].type = type;
+}
+
+uint32_t names_find_path(const struct names *n, uint32_t path)
+{
+	return map_get(&n->by_path, path, 0);
+}
+
+static unsigned call_new(struct names *n, uint32_t name)
+{
+	if (n->ncall == CALL_MAX)
+		return CALL_OTHER;
+	if (n->ncall == n->capcall) {
+		uint32_t cap = n->capcall ? 2 * n->capcall : 32;
+		uint32_t *more = realloc(n->call, cap * sizeof(*more));
+		if (!more)
+			return CALL_OTHER;
+		n->call = more;
+		n->capcall = cap;
+	}
+	n->call[n->ncall] = name;
+	return CALL_FIRST + n->ncall++;
+}
+
+unsigned names_call(struct names *n, const char *name, size_t len)
+{
+	uint32_t id = names_add(n, name, len);
+	uintptr_t known = id ? map_get(&n->by_call, id, 0) : 0;
+
+	if (!id || known)
+		return id ? known - 1 : CALL_OTHER;
+	int row = syscall_by_name(names_get(n, id));
+	unsigned call = row >= 0 ? (unsigned)row : call_new(n, id);
+	if (map_put(&n->by_call, id, 0, call + 1) < 0)
+		return CALL_OTHER;
+	return call;
+}
+
+const char *names_call_name(const struct names *n, unsigned call)
+{
+	if (call >= CALL_FIRST)
+		return call - CALL_FIRST < n->ncall
+			       ? names_get(n, n->call[call - CALL_FIRST])
+			       : "other";
+	return call < syscall_rows() ? syscalls[call].name : "other";
 }
 
 static const char *const type_name[] = {

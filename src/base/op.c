@@ -1,5 +1,5 @@
 /*
- * op.c - names of operation kinds, classes and notes
+ * op.c - names of operation kinds, classes, notes and layers
  */
 #include "iops/op.h"
 
@@ -31,4 +31,15 @@ const char *op_note_name(unsigned note)
 	};
 
 	return note < NNOTES ? name[note] : "?";
+}
+
+const char *op_layer_name(unsigned layer)
+{
+	static const char *const name[] = {
+#define X(name, text) [LAYER_##name] = text,
+		OP_LAYERS(X)
+#undef X
+	};
+
+	return layer < NLAYERS ? name[layer] : "?";
 }

@@ -254,6 +254,11 @@ static const struct {
 _Static_assert(sizeof(syscalls) / sizeof(*syscalls) <= 8 * sizeof(struct syscall_set),
 	"a syscall_set has a bit for every row");
 
+unsigned syscall_rows(void)
+{
+	return sizeof(syscalls) / sizeof(*syscalls) - 1;
+}
+
 int syscall_by_name(const char *name)
 {
 	for (int i = 0; syscalls[i].name; i++)

@@ -9,7 +9,7 @@
 
 static int attach(const struct options *o)
 {
-	struct out out;
+	struct out out, log;
 
 	if (!o->argc) {
 		diag("attach: no process id; 'iops help attach' tells more");
@@ -23,10 +23,10 @@ static int attach(const struct options *o)
 			return 2;
 		}
 	}
-	if (out_open(&out, o->output) < 0)
+	if (out_open(&out, o->output) < 0 || out_open_log(&log, o->log) < 0)
 		return 1;
 	opts_terminal((struct options *)o, out.fd);
-	return front_attach(o, &out, collect);
+	return front_attach(o, &out, &log, collect);
 }
 
 const struct command command_attach = {
@@ -34,6 +34,6 @@ const struct command command_attach = {
 	.args = "[options] PID...",
 	.help = "report the I/O of running processes; they go on unharmed\n"
 		"\nEnds with the processes, after --duration, or with Ctrl-C.",
-	.takes = "ofJHBSTCePYIbdiNURLqv",
+	.takes = "ofJHBSTCePYIbldiNURLqv",
 	.main = attach,
 };

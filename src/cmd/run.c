@@ -7,16 +7,16 @@
 
 static int run(const struct options *o)
 {
-	struct out out;
+	struct out out, log;
 
 	if (!o->argc) {
 		diag("run: no command; 'iops help run' tells more");
 		return 2;
 	}
-	if (out_open(&out, o->output) < 0)
+	if (out_open(&out, o->output) < 0 || out_open_log(&log, o->log) < 0)
 		return 125;
 	opts_terminal((struct options *)o, out.fd);
-	return front_run(o, &out, collect);
+	return front_run(o, &out, &log, collect);
 }
 
 const struct command command_run = {
@@ -24,6 +24,6 @@ const struct command command_run = {
 	.args = "[options] [--] COMMAND [ARG...]",
 	.help = "run a command and report the I/O of its process tree\n"
 		"\nThe report goes to standard error; the exit status is the command's.",
-	.takes = "ofJHBSTCePYIbdiNWFURLqv",
+	.takes = "ofJHBSTCePYIbldiNWFURLqv",
 	.main = run,
 };

@@ -3,7 +3,6 @@
  */
 #include "iops/report.h"
 #include "iops/diag.h"
-#include "iops/syscalls.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -94,9 +93,21 @@ static struct value get_exe(struct line *l)
 	return name_of(l, names_file(l->in->names, proc_of(l)->exe)->path);
 }
 
+static struct value get_host(struct line *l)
+{
+	switch (l->dim) {
+	case DIM_FILE:
+		return name_of(l, file_of(l)->host);
+	case DIM_HOST:
+		return name_of(l, l->row->key[0]);
+	default:
+		return name_of(l, proc_of(l)->host);
+	}
+}
+
 static struct value get_call(struct line *l)
 {
-	return STR(syscalls[l->row->key[0]].name);
+	return STR(names_call_name(l->in->names, l->row->key[0]));
 }
 
 static struct value get_kind(struct line *l)
@@ -186,6 +197,10 @@ const struct column row_columns[] = {
 		.help = "program of the process",
 		.dims = BIT(PROCESS),
 		.get = get_exe },
+	{ .name = "host",
+		.help = "host, where there are several",
+		.dims = BIT(FILE) | BIT(PROCESS) | BIT(THREAD) | BIT(HOST),
+		.get = get_host },
 	{ .name = "call", .help = "system call", .dims = BIT(CALL), .get = get_call },
 	{ .name = "kind",
 		.help = "kind of operation",
@@ -273,7 +288,7 @@ SERIES(again, NUM(COUNT, s->again))
 SERIES(interrupted, NUM(COUNT, s->interrupted))
 SERIES(bytes, NUM(BYTES, s->bytes))
 SERIES(requested, NUM(BYTES, s->requested))
-SERIES(time_ns, s->latency.n || s->time_ns ? NUM(NS, s->time_ns) : NUM(NS, 0))
+SERIES(time_ns, s->latency.n || s->time_ns || !s->operations ? NUM(NS, s->time_ns) : NONE)
 SERIES(iops, RATE(RATE, per_second((double)s->operations, run)))
 SERIES(byte_rate, RATE(BYTE_RATE, per_second((double)s->bytes, run)))
 MOMENT(size, BYTES, min, s->size.min)

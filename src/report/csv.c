@@ -2,6 +2,7 @@
  * csv.c - the rows of a breakdown by RFC 4180, every column unless some were asked for
  */
 #include "iops/report.h"
+#include "iops/text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,28 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_text(FILE *out, const char *s)
-{
-	if (!strpbrk(s, ",\"\r\n")) {
-		fputs(s, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *s; s++) {
-		if (*s == '"')
-			fputc('"', out);
-		fputc(*s, out);
-	}
-	fputc('"', out);
-}
-
 static void put_value(FILE *out, const struct value *v)
 {
 	switch (v->type) {
 	case VALUE_NONE:
 		break;
 	case VALUE_STR:
-		put_text(out, v->str);
+		text_put_csv(out, v->str);
 		break;
 	case VALUE_RATE:
 	case VALUE_BYTE_RATE:

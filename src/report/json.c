@@ -6,7 +6,7 @@
  */
 #include "iops/report.h"
 #include "iops/diag.h"
-#include "iops/syscalls.h"
+#include "iops/text.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -34,73 +34,21 @@ static void add_uint(cJSON *o, const char *key, uint64_t n)
 	cJSON_AddRawToObject(o, key, text);
 }
 
-/* The length of the UTF-8 sequence at s, or 0 if there is none: RFC 3629. */
-static size_t utf8_length(const unsigned char *s)
-{
-	size_t n = *s < 0x80   ? 1
-		   : *s < 0xc2 ? 0
-		   : *s < 0xe0 ? 2
-		   : *s < 0xf0 ? 3
-		   : *s < 0xf5 ? 4
-			       : 0;
-
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
-		(*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
-static char *base64(const char *s)
-{
-	static const char digit[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t len = strlen(s);
-	char *out = malloc((len + 2) / 3 * 4 + 1), *to = out;
-
-	for (size_t i = 0; out && i < len; i += 3) {
-		uint32_t w = (unsigned char)s[i] << 16;
-		if (i + 1 < len)
-			w |= (unsigned char)s[i + 1] << 8;
-		if (i + 2 < len)
-			w |= (unsigned char)s[i + 2];
-		*to++ = digit[w >> 18];
-		*to++ = digit[w >> 12 & 63];
-		*to++ = i + 1 < len ? digit[w >> 6 & 63] : '=';
-		*to++ = i + 2 < len ? digit[w & 63] : '=';
-	}
-	if (out)
-		*to = 0;
-	return out;
-}
-
 /* Text that is no UTF-8 gets U+FFFD for each bad byte, and KEY_base64 with the truth. */
 static void add_text(cJSON *o, const char *key, const char *s)
 {
-	char *clean = malloc(3 * strlen(s) + 1), *to = clean;
+	char *clean = text_clean(s), *b;
 	char other[40];
-	bool bad = false;
 
-	for (const char *p = s; clean && *p;) {
-		size_t n = utf8_length((const unsigned char *)p);
-		memcpy(to, n ? p : "\xef\xbf\xbd", n ? n : 3);
-		to += n ? n : 3;
-		p += n ? n : 1;
-		bad |= !n;
-	}
-	if (!clean)
-		return;
-	*to = 0;
-	cJSON_AddStringToObject(o, key, clean);
+	if (clean)
+		cJSON_AddStringToObject(o, key, clean);
 	free(clean);
-	if (bad) {
-		char *b = base64(s);
-		snprintf(other, sizeof(other), "%s_base64", key);
-		cJSON_AddStringToObject(o, other, b ? b : "");
-		free(b);
-	}
+	if (text_is_utf8(s))
+		return;
+	b = text_base64(s);
+	snprintf(other, sizeof(other), "%s_base64", key);
+	cJSON_AddStringToObject(o, other, b ? b : "");
+	free(b);
 }
 
 static void add_value(cJSON *o, const char *key, const struct value *v)
@@ -121,6 +69,36 @@ static void add_value(cJSON *o, const char *key, const struct value *v)
 	}
 }
 
+/* The buckets that are not empty, as [lower bound, samples]: what makes reports add up.
+ */
+static void add_buckets(cJSON *q, const struct hist *h)
+{
+	size_t cap = 2 + 48 * (size_t)h->len, n = 0;
+	char *text = malloc(cap + 1);
+
+	for (unsigned i = 0; text && i < h->len; i++)
+		if (h->count[i])
+			n += snprintf(text + n, cap + 1 - n,
+				"%s[%" PRIu64 ",%" PRIu64 "]", n ? "," : "[",
+				hist_lower(h->first + i), h->count[i]);
+	if (text && n) {
+		memcpy(text + n, "]", 2);
+		cJSON_AddRawToObject(q, "buckets", text);
+	}
+	free(text);
+}
+
+static void add_hist(cJSON *o, const char *key, const struct hist *h)
+{
+	cJSON *q = cJSON_GetObjectItemCaseSensitive(o, key);
+
+	if (!q)
+		return;
+	add_uint(q, "count", h->n);
+	add_uint(q, "sum", h->sum);
+	add_buckets(q, h);
+}
+
 /* S of the contract. "size_bytes.p50" goes into an object; what is unknown stays out. */
 static cJSON *series_object(const struct series *s, const struct run *run)
 {
@@ -130,16 +108,18 @@ static cJSON *series_object(const struct series *s, const struct run *run)
 		struct value v = c->of_series(s, run);
 		const char *dot = strchr(c->name, '.');
 		char group[24];
+		if (v.type == VALUE_NONE)
+			continue;
 		if (!dot) {
 			add_value(o, c->name, &v);
 			continue;
 		}
-		if (v.type == VALUE_NONE)
-			continue;
 		snprintf(group, sizeof(group), "%.*s", (int)(dot - c->name), c->name);
 		cJSON *q = cJSON_GetObjectItemCaseSensitive(o, group);
 		add_value(q ? q : cJSON_AddObjectToObject(o, group), dot + 1, &v);
 	}
+	add_hist(o, "size_bytes", &s->size);
+	add_hist(o, "latency_ns", &s->latency);
 	return o;
 }
 
@@ -182,7 +162,8 @@ static void put_idle(FILE *out, const struct report_in *in, size_t i, const char
 	for (const struct column *c = row_columns; c->name; c++)
 		if (c->dims >> DIM_PROCESS & 1) {
 			struct value v = c->get(&l);
-			add_value(o, c->name, &v);
+			if (v.type != VALUE_NONE || strcmp(c->name, "host"))
+				add_value(o, c->name, &v);
 		}
 	add_classes(o, &l, false);
 	fprintf(out, "%s\n   ", comma);
@@ -200,7 +181,8 @@ static cJSON *line_object(struct line *l)
 			(access && !l->row->access && strcmp(c->name, "inode")))
 			continue;
 		struct value v = c->get(l);
-		add_value(o, c->name, &v);
+		if (v.type != VALUE_NONE || strcmp(c->name, "host"))
+			add_value(o, c->name, &v);
 	}
 	add_classes(o, l, false);
 	return o;
@@ -314,14 +296,16 @@ static void add_verified(cJSON *o, const struct report_in *in)
 	}
 }
 
-static cJSON *run_object(const struct report_in *in)
+/* What was run, where and how. */
+static cJSON *what_object(const struct run *run)
 {
-	const struct run *run = in->run;
 	cJSON *o = cJSON_CreateObject(), *list;
 
 	cJSON_AddStringToObject(o, "id", run->id);
 	add_text(o, "host", run->host);
-	cJSON_AddStringToObject(o, "kernel", run->kernel);
+	add_text(o, "kernel", run->kernel);
+	if (*run->boot_id)
+		add_text(o, "boot_id", run->boot_id);
 	cJSON_AddStringToObject(o, "backend", run->backend);
 	if (*run->why)
 		add_text(o, "backend_reason", run->why);
@@ -337,10 +321,24 @@ static cJSON *run_object(const struct report_in *in)
 	list = cJSON_AddArrayToObject(o, "pids");
 	for (unsigned i = 0; i < run->npids; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateNumber(run->pids[i]));
-	add_time(o, "started_at", run->started_ns);
+	if (run->started_ns)
+		add_time(o, "started_at", run->started_ns);
 	add_uint(o, "elapsed_ns", run->elapsed_ns);
 	if (run->ended)
 		cJSON_AddItemToObject(o, "exit", exit_object(run->status));
+	return o;
+}
+
+static cJSON *run_object(const struct report_in *in)
+{
+	const struct run *run = in->run;
+	cJSON *o = what_object(run), *list;
+
+	if (run->nparts) {
+		list = cJSON_AddArrayToObject(o, "runs");
+		for (unsigned i = 0; i < run->nparts; i++)
+			cJSON_AddItemToArray(list, what_object(&run->part[i]));
+	}
 	add_uint(o, "lost", stats_totals(in->stats)->lost);
 	cJSON_AddBoolToObject(o, "complete", run->complete);
 	if (run->snapshot)
@@ -432,7 +430,7 @@ static void put_errors(FILE *out, const struct report_in *in)
 	fputs(",\n \"errors\": [", out);
 	for (size_t i = 0; i < n; i++) {
 		cJSON *o = cJSON_CreateObject();
-		cJSON_AddStringToObject(o, "call", syscalls[f[i].call].name);
+		cJSON_AddStringToObject(o, "call", names_call_name(in->names, f[i].call));
 		cJSON_AddStringToObject(o, "errno", errno_name(f[i].err, buf));
 		add_uint(o, "count", f[i].count);
 		fputs(i ? ",\n  " : "\n  ", out);
@@ -458,6 +456,61 @@ static void put_ledger(FILE *out, const struct report_in *in, const struct line 
 	put_item(out, o);
 }
 
+/* What was seen of another layer, next to the layer that the run is about. */
+static int put_layer(FILE *out, const struct report_in *main, unsigned layer)
+{
+	struct report_in in = *main;
+	struct row row;
+	struct line total;
+
+	in.stats = stats_layer(main->stats, layer);
+	int err = total_line(&in, &row, &total);
+	if (err < 0)
+		return err;
+	fprintf(out, "\n  \"%s\": {\"completed\": ", op_layer_name(layer));
+	cJSON *o = cJSON_CreateObject();
+	add_classes(o, &total, false);
+	put_item(out, o);
+	fputs(", \"by\": {", out);
+	err = put_breakdown(out, &in, DIM_FILE);
+	fputs(",", out);
+	if (!err)
+		err = put_breakdown(out, &in, DIM_PROCESS);
+	fputs(" } }", out);
+	series_fini(&total.all);
+	row_fini(&row);
+	return err;
+}
+
+static int put_layers(FILE *out, const struct report_in *in)
+{
+	unsigned shown = 0;
+	int err = 0;
+
+	for (unsigned i = LAYER_MAIN + 1; i < NLAYERS && !err; i++) {
+		if (!stats_layer(in->stats, i))
+			continue;
+		fputs(shown++ ? "," : ",\n \"layers\": {", out);
+		err = put_layer(out, in, i);
+	}
+	fputs(shown ? " }" : "", out);
+	return err;
+}
+
+static void put_head(FILE *out)
+{
+	cJSON *o = cJSON_CreateObject();
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	add_time(o, "t", now.tv_sec * UINT64_C(1000000000) + now.tv_nsec);
+	fprintf(out,
+		"{\"schema\": \"iops.report/1\", \"iops_version\": \"%s\",\n"
+		" \"reported_at\": \"%s\",\n \"run\": ",
+		VERSION, cJSON_GetStringValue(cJSON_GetObjectItem(o, "t")));
+	cJSON_Delete(o);
+}
+
 static int render(FILE *out, const struct report_in *in)
 {
 	struct row row;
@@ -467,9 +520,7 @@ static int render(FILE *out, const struct report_in *in)
 
 	if (err < 0)
 		return err;
-	fprintf(out,
-		"{\"schema\": \"iops.report/1\", \"iops_version\": \"%s\",\n \"run\": ",
-		VERSION);
+	put_head(out);
 	put_item(out, run_object(in));
 	fputs(",\n \"total\": ", out);
 	cJSON *o = cJSON_CreateObject();
@@ -487,6 +538,8 @@ static int render(FILE *out, const struct report_in *in)
 	fputs(" }", out);
 	put_errors(out, in);
 	put_ledger(out, in, &total);
+	if (!err)
+		err = put_layers(out, in);
 	fputs(" }\n", out);
 	series_fini(&total.all);
 	row_fini(&row);

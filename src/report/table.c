@@ -28,6 +28,7 @@ static const char *const by_default[NDIMS] = {
 	[DIM_COMMAND] = "command",
 	[DIM_DEVICE] = "device",
 	[DIM_MOUNT] = "mount",
+	[DIM_HOST] = "host",
 };
 static const char data_default[] =
 	" read_operations read_bytes write_operations write_bytes all_time_ns";
@@ -114,9 +115,12 @@ static void head(FILE *out, const struct report_in *in)
 	     state[64] = "", buf[16];
 	size_t at = 0;
 
+	if (*run->title)
+		at = snprintf(what, sizeof(what), "%s", run->title);
 	for (char *const *arg = run->command; arg && *arg && at < sizeof(what) - 2; arg++)
 		at += snprintf(what + at, sizeof(what) - at, "%s%s", at ? " " : "", *arg);
-	for (unsigned i = 0; !run->command && i < run->npids && at < sizeof(what) - 2;
+	for (unsigned i = 0;
+		!run->command && !*run->title && i < run->npids && at < sizeof(what) - 2;
 		i++)
 		at += snprintf(what + at, sizeof(what) - at, "%s%d",
 			at ? " " : "process ", run->pids[i]);

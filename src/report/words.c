@@ -3,7 +3,6 @@
  */
 #include "iops/report.h"
 #include "iops/diag.h"
-#include "iops/syscalls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +58,8 @@ void words_proof(FILE *out, const struct report_in *in)
 	if (*in->run->why)
 		say(out, v, "", in->run->why);
 	if (!in->run->verifies) {
-		if (!in->run->counters_only && !in->run->machine_wide)
+		if (!in->run->counters_only && !in->run->machine_wide &&
+			!in->run->imported)
 			say(out, v, "",
 				"not verified: --trace leaves out calls that the "
 				"kernel's counters hold");
@@ -110,7 +110,8 @@ void words_errors(FILE *out, const struct report_in *in, const struct row *row)
 		qsort(sorted, n, sizeof(*f), by_count);
 		for (size_t i = 0; i < n && i < 3; i++)
 			at += snprintf(text + at, sizeof(text) - at, "%s%s %s %s",
-				i ? ", " : " (", syscalls[sorted[i].call].name,
+				i ? ", " : " (",
+				names_call_name(in->names, sorted[i].call),
 				errno_name(sorted[i].err, name),
 				units_count(buf, sorted[i].count, u));
 		at += snprintf(text + at, sizeof(text) - at, n > 3 ? ", ...)" : ")");
@@ -136,6 +137,30 @@ static const char *const note_text[NNOTES] = {
 	[NOTE_SUPERVISED] = "installed a seccomp supervisor: every call stops there",
 	[NOTE_COMPAT] = "made calls of an unknown ABI, which are not counted",
 };
+
+/* What was seen of another layer, which is in no total of this one. */
+static void layer_line(FILE *out, const struct report_in *in, unsigned layer)
+{
+	char n[2][UNITS_LEN], b[2][UNITS_LEN], text[300];
+	uint64_t operations[2] = { 0 }, bytes[2] = { 0 };
+	struct row row;
+
+	if (stats_total(stats_layer(in->stats, layer), &row) < 0)
+		return;
+	for (int c = CLASS_READ; c <= CLASS_WRITE; c++)
+		if (row.series[c]) {
+			operations[c] = row.series[c]->operations;
+			bytes[c] = row.series[c]->bytes;
+		}
+	row_fini(&row);
+	enum units u = in->view->units;
+	snprintf(text, sizeof(text),
+		"%s layer, apart from the total: %s reads of %s, %s writes of %s",
+		op_layer_name(layer), units_count(n[0], operations[0], u),
+		units_bytes(b[0], bytes[0], u), units_count(n[1], operations[1], u),
+		units_bytes(b[1], bytes[1], u));
+	say(out, in->view, "", text);
+}
 
 void words_remarks(FILE *out, const struct report_in *in, const struct row *row)
 {
@@ -171,6 +196,9 @@ void words_remarks(FILE *out, const struct report_in *in, const struct row *row)
 			units_count(a, t->lost, v->units));
 		say(out, v, red, text);
 	}
+	for (unsigned i = LAYER_MAIN + 1; i < NLAYERS; i++)
+		if (stats_layer(in->stats, i))
+			layer_line(out, in, i);
 	for (int i = 0; i < NNOTES; i++)
 		if (t->notes[i] && note_text[i]) {
 			snprintf(text, sizeof(text), "note: %s process%s %s",

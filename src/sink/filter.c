@@ -5,6 +5,7 @@
 #include "iops/op.h"
 #include "iops/sink.h"
 #include "iops/sinks.h"
+#include "iops/syscalls.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -16,14 +17,33 @@ struct filter_sink {
 	struct filter f;
 	struct names *names;
 	struct sink *to;
-	bool dropped; /* the first side of a call that may have a second one */
+	unsigned classes; /* bits of those that are wanted as a whole */
+	bool dropped;     /* the first side of a call that may have a second one */
 };
+
+/* Calls that are none of the system's are wanted by what they are. */
+static bool wanted(const struct filter_sink *s, const struct op *op)
+{
+	unsigned call = op->call & OP_CALL;
+
+	if (!s->f.want)
+		return true;
+	return call < syscall_rows() ? syscall_wanted(s->f.want, call)
+				     : s->classes >> op_kind_class(op->kind) & 1;
+}
+
+static bool in_time(const struct filter_sink *s, const struct op *op)
+{
+	return op->start_ns >= s->f.from_ns && (!s->f.to_ns || op->start_ns < s->f.to_ns);
+}
 
 static bool matches(const struct filter_sink *s, const struct op *op)
 {
 	const struct file *file = names_file(s->names, op->file);
 	bool pid = !s->f.npids;
 
+	if (!in_time(s, op) || !wanted(s, op))
+		return false;
 	for (unsigned i = 0; i < s->f.npids && !pid; i++)
 		pid = s->f.pids[i] == op->pid || s->f.pids[i] == op->tid;
 	if (!pid || (s->f.types && !(s->f.types >> file->type & 1)))
@@ -45,6 +65,17 @@ static int filter_put(struct sink *sink, const struct op *op)
 	return keep ? sink_put(s->to, &alone) : 0;
 }
 
+/* The classes of which every call is wanted. */
+static unsigned whole_classes(const struct syscall_set *want)
+{
+	unsigned missing = 0;
+
+	for (unsigned i = 0; syscalls[i].name; i++)
+		if (syscalls[i].form != FORM_CONTROL && !syscall_wanted(want, i))
+			missing |= 1u << op_kind_class(syscalls[i].kind);
+	return ~missing;
+}
+
 static int filter_close(struct sink *sink)
 {
 	free(sink);
@@ -62,6 +93,8 @@ int filter_new(
 	if (!s)
 		return -ENOMEM;
 	*s = (struct filter_sink){ .sink = { &ops }, .f = *f, .names = names, .to = to };
+	if (f->want)
+		s->classes = whole_classes(f->want);
 	*out = &s->sink;
 	return 0;
 }

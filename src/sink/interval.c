@@ -30,7 +30,7 @@ static int interval_put(struct sink *sink, const struct op *op)
 	struct interval *s = (struct interval *)sink;
 	unsigned class = op_kind_class(op->kind);
 
-	if (class == CLASS_NOTICE)
+	if (class == CLASS_NOTICE || op->layer != LAYER_MAIN)
 		return 0;
 	if (op->ret < 0) {
 		s->sum[class].errors += op->ret != -EAGAIN && !op_interrupted(op->ret);

@@ -40,6 +40,9 @@ struct stats {
 	struct fault *fault;
 	size_t nfault, capfault;
 	struct totals totals;
+	unsigned run; /* the one that operations are of, and its host's name */
+	uint32_t host;
+	struct stats *layer[NLAYERS]; /* others than LAYER_MAIN, each on its own */
 };
 
 static const char *const dim_text[] = {
@@ -84,12 +87,13 @@ static int64_t proc_at(struct stats *s, pid_t pid, bool fresh)
 	if (!fresh && r->place && r->pid == pid)
 		return s->last_proc = r->place - 1;
 
-	size_t at = fresh ? 0 : map_get(&s->pids, pid, 0);
+	size_t at = fresh ? 0 : map_get(&s->pids, pid, s->run);
 	if (!at) {
 		if (room(&s->proc, s->nproc, &s->capproc, sizeof(*s->proc)) < 0 ||
-			map_put(&s->pids, pid, 0, s->nproc + 1) < 0)
+			map_put(&s->pids, pid, s->run, s->nproc + 1) < 0)
 			return -ENOMEM;
-		s->proc[s->nproc] = (struct proc){ .pid = pid };
+		s->proc[s->nproc] =
+			(struct proc){ .pid = pid, .host = s->host, .run = s->run };
 		at = ++s->nproc;
 	}
 	*r = (struct recent){ pid, at };
@@ -136,6 +140,9 @@ static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t 
 		break;
 	case DIM_ERROR:
 		key[0] = op->ret < 0 && !op_interrupted(op->ret) ? -op->ret : 0;
+		break;
+	case DIM_HOST:
+		key[0] = s->host;
 		break;
 	default:
 		key[0] = 0;
@@ -368,16 +375,42 @@ static int put_notice(struct stats *s, const struct op *op, struct proc *p)
 	case OP_LOST:
 		t->lost += op->ret;
 		break;
+	case OP_RUN:
+		s->run = (unsigned)op->ret;
+		s->host = op->comm;
+		memset(s->recent, 0, sizeof(s->recent));
+		break;
 	}
 	return 0;
+}
+
+static int layer_put(struct stats *s, const struct op *op)
+{
+	struct op alone = *op;
+
+	alone.layer = LAYER_MAIN;
+	if (op->layer >= NLAYERS)
+		return -EINVAL;
+	if (!s->layer[op->layer])
+		s->layer[op->layer] = stats_new(s->names, s->dims);
+	if (!s->layer[op->layer])
+		return -ENOMEM;
+	s->layer[op->layer]->run = s->run;
+	s->layer[op->layer]->host = s->host;
+	return sink_put(&s->layer[op->layer]->sink, &alone);
 }
 
 static int stats_put(struct sink *sink, const struct op *op)
 {
 	struct stats *s = (struct stats *)sink;
 	bool fresh = op->kind == OP_FORK && op->tid == op->pid;
-	int64_t at = op->kind == OP_LOST ? 0 : proc_at(s, op->pid, fresh);
+	int64_t at = 0;
 	int err = 0;
+
+	if (op->layer != LAYER_MAIN)
+		return layer_put(s, op);
+	if (op->kind != OP_LOST && op->kind != OP_RUN)
+		at = proc_at(s, op->pid, fresh);
 
 	if (at < 0)
 		return -ENOMEM;
@@ -418,26 +451,6 @@ struct stats *stats_new(struct names *names, unsigned dims)
 	return s;
 }
 
-void series_fini(struct series *s)
-{
-	hist_fini(&s->size);
-	hist_fini(&s->latency);
-}
-
-void row_fini(struct row *r)
-{
-	for (int c = 0; c < NCLASS; c++) {
-		if (r->series[c])
-			series_fini(r->series[c]);
-		free(r->series[c]);
-	}
-	if (r->pair)
-		series_fini(r->pair);
-	free(r->pair);
-	free(r->access);
-	*r = (struct row){ 0 };
-}
-
 void stats_free(struct stats *s)
 {
 	if (!s)
@@ -449,6 +462,8 @@ void stats_free(struct stats *s)
 		free(s->table[d].direct);
 		map_fini(&s->table[d].index);
 	}
+	for (int i = 0; i < NLAYERS; i++)
+		stats_free(s->layer[i]);
 	map_fini(&s->pids);
 	free(s->proc);
 	free(s->fault);
@@ -483,6 +498,17 @@ const struct totals *stats_totals(const struct stats *s)
 	return &s->totals;
 }
 
+bool totals_whole(const struct totals *t)
+{
+	return !t->lost && !t->notes[NOTE_IO_URING] && !t->notes[NOTE_AIO] &&
+	       !t->notes[NOTE_HANDED] && !t->notes[NOTE_COMPAT];
+}
+
+const struct stats *stats_layer(const struct stats *s, unsigned layer)
+{
+	return s->layer[layer];
+}
+
 unsigned stats_dims(const struct stats *s)
 {
 	return s->dims;
@@ -491,49 +517,6 @@ unsigned stats_dims(const struct stats *s)
 struct names *stats_names(const struct stats *s)
 {
 	return s->names;
-}
-
-int series_merge(struct series *a, const struct series *b)
-{
-	a->operations += b->operations;
-	a->errors += b->errors;
-	a->again += b->again;
-	a->interrupted += b->interrupted;
-	a->bytes += b->bytes;
-	a->requested += b->requested;
-	a->time_ns += b->time_ns;
-	if (hist_merge(&a->size, &b->size) < 0 ||
-		hist_merge(&a->latency, &b->latency) < 0)
-		return -ENOMEM;
-	return 0;
-}
-
-/* Take the second sides out again: each such call was one. Its bytes moved on both. */
-static void series_once(struct series *a, const struct series *pair)
-{
-	a->operations -= pair->operations;
-	a->errors -= pair->errors;
-	a->again -= pair->again;
-	a->interrupted -= pair->interrupted;
-	a->requested -= pair->requested;
-	a->time_ns -= pair->time_ns;
-	hist_subtract(&a->size, &pair->size);
-	hist_subtract(&a->latency, &pair->latency);
-}
-
-int row_all(const struct row *r, bool everything, struct series *out)
-{
-	unsigned n = everything ? NCLASS : CLASS_WRITE + 1;
-
-	*out = (struct series){ 0 };
-	for (unsigned c = 0; c < n; c++)
-		if (r->series[c] && series_merge(out, r->series[c]) < 0) {
-			series_fini(out);
-			return -ENOMEM;
-		}
-	if (r->pair)
-		series_once(out, r->pair);
-	return 0;
 }
 
 int stats_total(const struct stats *s, struct row *out)

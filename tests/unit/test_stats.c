@@ -135,6 +135,7 @@ static void keys(void **state)
 		{ DIM_DEVICE, UINT64_C(8) << 32 | 1, 1 },
 		{ DIM_MOUNT, text("/"), 0 },
 		{ DIM_ERROR, ENOSPC, 0 },
+		{ DIM_HOST, 0, 0 },
 	};
 	for (size_t i = 0; i < LENGTH(row); i++) {
 		assert_int_equal(rows(row[i].dim), 1);

@@ -1,0 +1,38 @@
+/*
+ * replay.h - saved traces as one stream of operations, as if they happened now.
+ */
+#ifndef IOPS_REPLAY_H
+#define IOPS_REPLAY_H
+
+#include "iops/run.h"
+
+struct names;
+struct options;
+struct replay;
+struct sink;
+
+/*
+ * Open the files that the options name, each by its content or as --from says. What
+ * cannot be opened has been said. 0 or -errno.
+ */
+int replay_open(struct replay **out, const struct options *o, struct names *names);
+
+/* The same of these files alone. */
+int replay_open_files(struct replay **out, const struct options *o, struct names *names,
+	char *const *files);
+
+/* Filter as the options say, and hand on, in the order of time. 0 or -errno. */
+int replay_run(struct replay *r, struct sink *to);
+
+/*
+ * All that is known of the runs together, borrowed: of their beginning once they are
+ * open, of their end after replay_run().
+ */
+const struct run *replay_about(struct replay *r);
+
+/* Each of the runs, as OP_RUN numbers them. */
+const struct run *replay_runs(const struct replay *r, unsigned *n);
+
+void replay_close(struct replay *r);
+
+#endif

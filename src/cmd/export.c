@@ -1,0 +1,83 @@
+/*
+ * export.c - iops export: the operations of a saved trace, for other tools
+ */
+#include "iops/cmd.h"
+#include "iops/diag.h"
+#include "iops/export.h"
+#include "iops/names.h"
+#include "iops/replay.h"
+#include "iops/sink.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { EXIT_DAMAGED = 3 };
+
+/* What is written would be emptied before it is read. */
+static bool same_file(const struct options *o)
+{
+	struct stat in, out;
+
+	if (!o->output || stat(o->output, &out) < 0)
+		return false;
+	for (int i = 0; i < o->argc; i++)
+		if (!stat(o->argv[i], &in) && in.st_ino == out.st_ino &&
+			in.st_dev == out.st_dev)
+			return true;
+	return false;
+}
+
+static int run(const struct options *o, struct names *names, struct replay *r)
+{
+	struct export_args args = {
+		.names = names,
+		.output = o->output,
+		.weight = (enum export_weight)o->weight,
+		.started_ns = replay_about(r)->started_ns,
+	};
+	struct sink *sink;
+
+	args.runs = replay_runs(r, &args.nruns);
+	int err = o->exporter->open(&sink, &args);
+	if (err < 0)
+		return err;
+	err = replay_run(r, sink);
+	int late = sink_close(sink);
+	return err ? err : late;
+}
+
+static int export(const struct options *o)
+{
+	struct replay *r = NULL;
+
+	if (!o->exporter || !o->argc) {
+		diag("export: no %s; 'iops help export' tells more",
+			o->argc ? "--to FORMAT" : "file");
+		return 2;
+	}
+	if (same_file(o)) {
+		diag("export: %s is what is to be read as well", o->output);
+		return 2;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	struct names *names = names_new();
+	int err = names ? replay_open(&r, o, names) : -1;
+	if (!err)
+		err = run(o, names, r);
+	bool damaged = r && replay_about(r)->damaged;
+	replay_close(r);
+	names_free(names);
+	return err < 0 ? 1 : damaged ? EXIT_DAMAGED : 0;
+}
+
+const struct command command_export = {
+	.name = "export",
+	.args = "[options] --to FORMAT FILE...",
+	.help = "the operations of a saved log or trace, for other tools\n"
+		"\nFormats: csv, jsonl (a line an operation), chrome (ui.perfetto.dev), "
+		"fio "
+		"(a\nfolder to replay from), folded (flame graphs), sqlite, avro.",
+	.takes = "oXKePYIMAZqv",
+	.main = export,
+};

@@ -1,0 +1,151 @@
+/*
+ * report.c - iops report: the report of a saved log or of another tool's trace
+ */
+#include "iops/cmd.h"
+#include "iops/diag.h"
+#include "iops/log.h"
+#include "iops/names.h"
+#include "iops/op.h"
+#include "iops/out.h"
+#include "iops/replay.h"
+#include "iops/session.h"
+#include "iops/sinks.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+enum { EXIT_DAMAGED = 3 };
+
+struct work {
+	const struct options *o;
+	struct out out, log;
+	struct names *names;
+	struct stats *stats;
+	struct replay *replay;
+	struct session session; /* for its fan of sinks */
+	struct sink pace;       /* goes before the fan: a tick at each interval */
+	struct sink *rows;
+	uint64_t due_ns;
+};
+
+static int write_row(void *arg, const char *text, size_t len)
+{
+	struct work *w = arg;
+
+	return out_write(&w->out, text, len);
+}
+
+/* Time is what the operations say. */
+static int pace_put(struct sink *sink, const struct op *op)
+{
+	struct work *w = (struct work *)((char *)sink - offsetof(struct work, pace));
+	uint64_t end = op->start_ns + (op->dur_ns == OP_NO_TIME ? 0 : op->dur_ns);
+	int err = 0;
+
+	for (; !err && end >= w->due_ns; w->due_ns += w->o->interval_ns)
+		err = sink_tick(w->rows, w->due_ns);
+	return err ? err : sink_put(&w->session.fan, op);
+}
+
+static int add_rows(struct work *w)
+{
+	struct session *s = &w->session;
+	struct interval_args rows = {
+		.format = w->o->format == &report_json  ? INTERVAL_JSON
+			  : w->o->format == &report_csv ? INTERVAL_CSV
+							: INTERVAL_TABLE,
+		.units = w->o->view.units,
+		.write = write_row,
+		.arg = w,
+	};
+	int err = interval_new(&w->rows, &rows);
+
+	if (!err)
+		s->sink[s->nsinks++] = w->rows;
+	w->due_ns = w->o->interval_ns;
+	w->out.replace = false;
+	return err;
+}
+
+static int run(struct work *w)
+{
+	static const struct sink_ops pace = { .name = "pace", .put = pace_put };
+	struct session *s = &w->session;
+	struct log_args log = { w->names, replay_about(w->replay), w->log.name,
+		w->log.fd };
+	int err = 0, late = 0;
+
+	s->sink[s->nsinks++] = stats_sink(w->stats);
+	w->pace.ops = &pace;
+	if (w->o->interval_ns)
+		err = add_rows(w);
+	if (!err && log.fd >= 0)
+		err = log_new(&s->sink[s->nsinks], &log);
+	s->nsinks += !err && log.fd >= 0;
+	struct sink *fan = session_fan(s);
+	if (!err)
+		err = replay_run(w->replay, w->rows ? &w->pace : fan);
+	if (!err && w->rows)
+		err = sink_tick(w->rows, replay_about(w->replay)->elapsed_ns);
+	for (unsigned i = 1; i < s->nsinks; i++) {
+		int one = sink_close(s->sink[i]);
+		late = late ? late : one;
+	}
+	return err ? err : late;
+}
+
+static int show(struct work *w)
+{
+	struct run run = *replay_about(w->replay);
+	struct report_in in = { w->stats, w->names, &run, &w->o->view };
+
+	run.complete &= totals_whole(stats_totals(w->stats));
+	if (w->o->interval_ns && w->o->format == &report_csv)
+		return 0;
+	return out_report(&w->out, w->o->format, &in,
+		w->o->interval_ns && w->o->format != &report_table);
+}
+
+static int report(const struct options *o)
+{
+	struct work w = { .o = o };
+
+	if (!o->argc) {
+		diag("report: no file; 'iops help report' tells more");
+		return 2;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	if (out_open(&w.out, o->output ? o->output : "-") < 0 ||
+		out_open_log(&w.log, o->log) < 0)
+		return 1;
+	opts_terminal((struct options *)o, w.out.fd);
+	w.names = names_new();
+	w.stats = w.names ? stats_new(w.names, o->dims) : NULL;
+	int err =
+		w.stats ? replay_open(&w.replay, o, w.names) : diag_err(ENOMEM, "report");
+	if (!err) {
+		err = run(&w);
+		if (err < 0)
+			diag("the report covers what was read before");
+		int wrote = show(&w);
+		err = err ? err : wrote;
+	}
+	int late = out_close(&w.out), late_log = out_close(&w.log);
+	bool damaged = w.replay && replay_about(w.replay)->damaged;
+	replay_close(w.replay);
+	stats_free(w.stats);
+	names_free(w.names);
+	return err < 0 || late < 0 || late_log < 0 ? 1 : damaged ? EXIT_DAMAGED : 0;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.args = "[options] FILE...",
+	.help = "report a saved log, or the trace of another tool\n"
+		"\nFILE is a log of iops, or text of strace, fs_usage or a FUSE trace; - "
+		"is\nstandard input. Exit status 3: part of it could not be read.",
+	.takes = "ofJHBSTCePYIMAZilURLqv",
+	.main = report,
+};

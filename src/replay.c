@@ -1,0 +1,436 @@
+/*
+ * replay.c - saved traces as one stream of operations
+ *
+ * Several traces are put in the order of time by their clocks' anchors. Each waits with
+ * what one step of its source gave, so memory is bounded by the number of traces.
+ */
+#include "iops/replay.h"
+#include "iops/diag.h"
+#include "iops/input.h"
+#include "iops/map.h"
+#include "iops/names.h"
+#include "iops/op.h"
+#include "iops/opts.h"
+#include "iops/sink.h"
+#include "iops/sinks.h"
+#include "iops/source.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FILES = 4096 };
+
+/* One run: a source, and operations of it that wait. */
+struct part {
+	struct sink sink; /* where its source puts them */
+	struct source *source;
+	struct run *run;
+	struct op *op;
+	size_t n, at, cap;
+	uint64_t shift_ns; /* from its own clock to that of all */
+	uint32_t host;     /* name, where hosts are told apart */
+	bool ended;
+	struct map files; /* file -> the same one on its host */
+};
+
+struct replay {
+	const struct options *o;
+	struct names *names;
+	struct input **input;
+	unsigned ninputs;
+	struct part *part;
+	struct run *run;
+	unsigned nparts;
+	struct run all;
+	struct sink *filter;
+	unsigned current; /* the part that the latest operation was of */
+};
+
+static const struct source_ops *recognise(const struct options *o, struct input *in)
+{
+	const struct source_ops *best = o->from_format;
+	const char *head;
+	ssize_t len = input_head(in, &head);
+	int sure = 0;
+
+	if (len < 0)
+		return NULL;
+	for (size_t i = 0; source_readers[i] && !o->from_format; i++) {
+		int this = source_readers[i]->probe(head, len);
+		if (this > sure) {
+			sure = this;
+			best = source_readers[i];
+		}
+	}
+	if (!best)
+		diag("%s: %s; --from tells what it is", input_name(in),
+			len ? "no trace that iops knows" : "empty");
+	return best;
+}
+
+static int part_put(struct sink *sink, const struct op *op)
+{
+	struct part *p = (struct part *)sink;
+
+	if (p->n == p->cap) {
+		size_t cap = p->cap ? 2 * p->cap : 1024;
+		struct op *more = realloc(p->op, cap * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		p->op = more;
+		p->cap = cap;
+	}
+	p->op[p->n++] = *op;
+	return 0;
+}
+
+/* "out.1234" and "out.1235" are of one run: strace -ff writes a file a process. */
+static bool same_stem(const char *a, const char *b)
+{
+	const char *x = strrchr(a, '.'), *y = strrchr(b, '.');
+
+	return x && y && x - a == y - b && !strncmp(a, b, x - a) && isdigit(x[1]) &&
+	       isdigit(y[1]) && x[1 + strspn(x + 1, "0123456789")] == 0 &&
+	       y[1 + strspn(y + 1, "0123456789")] == 0;
+}
+
+static int add_part(
+	struct replay *r, const struct source_ops *ops, unsigned first, unsigned n)
+{
+	static const struct sink_ops sink_ops = { .name = "part", .put = part_put };
+	struct part *p = &r->part[r->nparts];
+	struct source_args args = {
+		.names = r->names, .inputs = r->input + first, .ninputs = n
+	};
+
+	*p = (struct part){ .sink = { &sink_ops }, .run = &r->run[r->nparts] };
+	int err = ops->open(&p->source, &args);
+	if (!err)
+		r->nparts++;
+	return err;
+}
+
+static int open_inputs(struct replay *r, char *const *files)
+{
+	const struct source_ops *ops = NULL;
+	unsigned first = 0;
+
+	for (; *files && r->ninputs < MAX_FILES; files++) {
+		struct input *in;
+		int err = input_open(&in, *files);
+		if (err < 0)
+			return err;
+		r->input[r->ninputs] = in;
+		const struct source_ops *this = recognise(r->o, in);
+		if (!this) {
+			input_close(in);
+			return -EINVAL;
+		}
+		bool more = r->ninputs && this == ops && this == &source_strace &&
+			    same_stem(input_name(r->input[first]), input_name(in));
+		if (!more && r->ninputs) {
+			err = add_part(r, ops, first, r->ninputs - first);
+			first = r->ninputs;
+		}
+		r->ninputs++;
+		ops = this;
+		if (err < 0)
+			return err;
+	}
+	return add_part(r, ops, first, r->ninputs - first);
+}
+
+/* One more step of a source whose operations are all gone. */
+static int refill(struct part *p)
+{
+	while (p->at == p->n && !p->ended) {
+		p->at = p->n = 0;
+		int got = p->source->ops->step(p->source, &p->sink);
+		if (got < 0)
+			return got;
+		p->ended = !got;
+	}
+	return 0;
+}
+
+/* The first run began at 0; clocks that are not known begin there too. */
+static void align(struct replay *r)
+{
+	uint64_t first = UINT64_MAX;
+	bool known = true, hosts = false;
+
+	for (unsigned i = 0; i < r->nparts; i++) {
+		known &= r->run[i].started_ns != 0;
+		hosts |= strcmp(r->run[i].host, r->run[0].host) != 0;
+		if (r->run[i].started_ns < first)
+			first = r->run[i].started_ns;
+	}
+	for (unsigned i = 0; i < r->nparts; i++) {
+		struct part *p = &r->part[i];
+		const char *host = *r->run[i].host ? r->run[i].host : "unknown";
+		p->shift_ns = known ? r->run[i].started_ns - first : 0;
+		if (hosts)
+			p->host = names_add(r->names, host, strlen(host));
+	}
+	if (!known && r->nparts > 1)
+		diag("not every trace tells its date: all are taken to begin together");
+	r->all.started_ns = known ? first : 0;
+}
+
+/* The word that all runs have in common, or how many of them differ. */
+static void join_text(char *out, size_t size, const struct replay *r, size_t member)
+{
+	const char *first = (const char *)&r->run[0] + member;
+	bool same = true;
+
+	for (unsigned i = 1; i < r->nparts; i++)
+		same &= !strcmp(first, (const char *)&r->run[i] + member);
+	snprintf(out, size, "%s", same ? first : "several");
+}
+
+static void join(struct replay *r)
+{
+	struct run *all = &r->all;
+	uint64_t started = all->started_ns;
+
+	*all = (struct run){ .started_ns = started, .complete = true, .verifies = true };
+	memcpy(all->id, r->run[0].id, sizeof(all->id));
+#define JOIN(m) join_text(all->m, sizeof(all->m), r, offsetof(struct run, m))
+	JOIN(boot_id);
+	JOIN(host);
+	JOIN(kernel);
+	JOIN(backend);
+#undef JOIN
+	for (unsigned i = 0; i < r->nparts; i++) {
+		const struct run *one = &r->run[i];
+		uint64_t end = r->part[i].shift_ns + one->elapsed_ns;
+		all->elapsed_ns = end > all->elapsed_ns ? end : all->elapsed_ns;
+		all->complete &= one->complete;
+		all->verifies &= one->verifies;
+		all->counters_only |= one->counters_only;
+		all->machine_wide |= one->machine_wide;
+		all->imported |= one->imported;
+		all->damaged |= one->damaged;
+	}
+	all->part = r->run;
+	all->nparts = r->nparts;
+	snprintf(all->title, sizeof(all->title), "%u runs", r->nparts);
+}
+
+static void describe(struct replay *r)
+{
+	for (unsigned i = 0; i < r->nparts; i++) {
+		struct source *s = r->part[i].source;
+		r->run[i].complete = true;
+		s->ops->about(s, &r->run[i]);
+		if (r->run[i].damaged)
+			r->run[i].complete = false;
+	}
+	if (r->nparts == 1)
+		r->all = r->run[0];
+	else
+		join(r);
+}
+
+int replay_open_files(struct replay **out, const struct options *o, struct names *names,
+	char *const *files)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+	unsigned n = 0;
+
+	while (files[n])
+		n++;
+	if (!r)
+		return -ENOMEM;
+	r->o = o;
+	r->names = names;
+	r->input = calloc(n + 1, sizeof(struct input *));
+	r->part = calloc(n + 1, sizeof(*r->part));
+	r->run = calloc(n + 1, sizeof(*r->run));
+	int err = r->input && r->part && r->run ? open_inputs(r, files) : -ENOMEM;
+	/* What the first lines of a text tell is known after the first step. */
+	for (unsigned i = 0; i < r->nparts && !err; i++)
+		err = refill(&r->part[i]);
+	if (err < 0) {
+		replay_close(r);
+		return err;
+	}
+	describe(r);
+	align(r);
+	describe(r);
+	*out = r;
+	return 0;
+}
+
+int replay_open(struct replay **out, const struct options *o, struct names *names)
+{
+	return replay_open_files(out, o, names, o->argv);
+}
+
+/* A file is another one on another host. 0: no memory. */
+static uint32_t file_on_host(struct replay *r, struct part *p, uint32_t file)
+{
+	uintptr_t known = map_get(&p->files, file, 0);
+
+	if (known || !file || !p->host)
+		return known ? known : file;
+	struct file f = *names_file(r->names, file);
+	f.host = p->host;
+	uint32_t id = names_add_file(r->names, &f);
+	return id && !map_put(&p->files, file, 0, id) ? id : 0;
+}
+
+static int announce(struct replay *r, unsigned part, struct sink *to)
+{
+	struct op op = { .kind = OP_RUN,
+		.ret = part,
+		.comm = r->part[part].host,
+		.dur_ns = OP_NO_TIME,
+		.offset = OP_NO_OFFSET,
+		.fd = -1 };
+
+	r->current = part;
+	return sink_put(to, &op);
+}
+
+/* The part whose next operation began first; -1 at the end of all. */
+static int earliest(const struct replay *r)
+{
+	uint64_t best = UINT64_MAX;
+	int found = -1;
+
+	for (unsigned i = 0; i < r->nparts; i++) {
+		const struct part *p = &r->part[i];
+		if (p->at == p->n)
+			continue;
+		uint64_t at = p->op[p->at].start_ns + p->shift_ns;
+		if (found < 0 || at < best) {
+			found = (int)i;
+			best = at;
+		}
+	}
+	return found;
+}
+
+static int run_many(struct replay *r, struct sink *to)
+{
+	int i, err = 0;
+
+	if (earliest(r) >= 0)
+		err = announce(r, earliest(r), to);
+	while (!err && (i = earliest(r)) >= 0) {
+		struct part *p = &r->part[i];
+		struct op op = p->op[p->at++];
+		op.start_ns += p->shift_ns;
+		op.file = file_on_host(r, p, op.file);
+		if ((unsigned)i != r->current)
+			err = announce(r, i, to);
+		if (!err)
+			err = sink_put(to, &op);
+		if (!err)
+			err = refill(p);
+	}
+	return err;
+}
+
+static int run_one(struct part *p, struct sink *to)
+{
+	int err = 0, got = !p->ended;
+
+	for (; p->at < p->n && !err; p->at++)
+		err = sink_put(to, &p->op[p->at]);
+	while (!err && got > 0)
+		got = p->source->ops->step(p->source, to);
+	return err ? err : got < 0 ? got : 0;
+}
+
+static uint64_t since_start(const struct replay *r, const struct moment *m)
+{
+	if (!m->absolute)
+		return m->ns;
+	return m->ns > r->all.started_ns ? m->ns - r->all.started_ns : 0;
+}
+
+/* What the options keep. *entry is where to put everything. */
+static int add_filter(struct replay *r, struct sink *to, struct sink **entry)
+{
+	const struct options *o = r->o;
+	struct filter f = {
+		.path = o->path,
+		.types = o->types,
+		.pids = o->only,
+		.npids = o->nonly,
+		.want = o->want_given ? &o->want : NULL,
+		.from_ns = since_start(r, &o->from),
+		.to_ns = o->to.set ? since_start(r, &o->to) : 0,
+	};
+
+	*entry = to;
+	if (o->to.set && !f.to_ns)
+		f.to_ns = 1; /* before the beginning: nothing */
+	if ((o->from.absolute || o->to.absolute) && !r->all.started_ns) {
+		diag("the trace tells no date: --from-time and --to-time take seconds");
+		return -EINVAL;
+	}
+	if (!f.path && !f.types && !f.npids && !f.want && !f.from_ns && !f.to_ns)
+		return 0;
+	int err = filter_new(&r->filter, &f, r->names, to);
+	*entry = r->filter;
+	return err;
+}
+
+/* Of a window of time, only that counts as elapsed. */
+static void cut_elapsed(struct replay *r)
+{
+	uint64_t from = since_start(r, &r->o->from), to = r->all.elapsed_ns;
+
+	if (!r->o->from.set && !r->o->to.set)
+		return;
+	if (r->o->to.set && since_start(r, &r->o->to) < to)
+		to = since_start(r, &r->o->to);
+	r->all.elapsed_ns = to > from ? to - from : 0;
+}
+
+int replay_run(struct replay *r, struct sink *to)
+{
+	struct sink *entry;
+	int err = add_filter(r, to, &entry);
+
+	if (!err)
+		err = r->nparts == 1 ? run_one(&r->part[0], entry) : run_many(r, entry);
+	describe(r);
+	cut_elapsed(r);
+	return err;
+}
+
+const struct run *replay_about(struct replay *r)
+{
+	return &r->all;
+}
+
+const struct run *replay_runs(const struct replay *r, unsigned *n)
+{
+	*n = r->nparts;
+	return r->run;
+}
+
+void replay_close(struct replay *r)
+{
+	if (!r)
+		return;
+	for (unsigned i = 0; i < r->nparts; i++) {
+		r->part[i].source->ops->close(r->part[i].source);
+		free(r->part[i].op);
+		map_fini(&r->part[i].files);
+	}
+	for (unsigned i = 0; i < r->ninputs; i++)
+		input_close(r->input[i]);
+	sink_close(r->filter);
+	free(r->input);
+	free(r->part);
+	free(r->run);
+	free(r);
+}

@@ -1,0 +1,90 @@
+/*
+ * lex.h - lines of strace(1) taken apart. Nothing here knows what a call means.
+ */
+#ifndef IOPS_SOURCE_STRACE_LEX_H
+#define IOPS_SOURCE_STRACE_LEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum line_kind {
+	LINE_CALL,       /* text: "read(3, "x", 1) = 1" */
+	LINE_UNFINISHED, /* text: "read(3, ", without the words */
+	LINE_RESUMED,    /* text: ""x", 1) = 1"; name: "read" */
+	LINE_EXITED,     /* value: exit status */
+	LINE_KILLED,     /* value: signal's number, 0 if it has none that we know */
+	LINE_SUPERSEDED, /* value: the thread whose execve goes on under this id */
+	LINE_NOTHING,    /* a signal, a word of strace itself, a stack, a summary */
+	LINE_BAD,
+};
+
+enum line_clock {
+	CLOCK_NONE,
+	CLOCK_DAY,   /* time of the day */
+	CLOCK_EPOCH, /* since 1970 */
+	CLOCK_DELTA, /* since the line before */
+};
+
+struct line {
+	enum line_kind kind;
+	int tid; /* 0: the line does not say */
+	enum line_clock clock;
+	bool fine; /* the time has a fraction */
+	uint64_t time_ns;
+	const char *name;
+	size_t namelen;
+	const char *text;
+	size_t len;
+	int value;
+};
+
+struct word {
+	const char *p;
+	size_t len;
+};
+
+enum { CALL_ARGS = 8 };
+
+/* A whole call: name(args) = result. */
+struct call_text {
+	struct word name, arg[CALL_ARGS];
+	unsigned nargs;
+	bool known;       /* false: "= ?" */
+	int64_t ret;      /* or -errno */
+	struct word path; /* "= 3</etc/passwd>" */
+	bool timed;
+	uint64_t dur_ns; /* <0.000012> */
+};
+
+/* Take the front of a line apart. text must be NUL-terminated at len. */
+void lex_line(struct line *l, const char *text, size_t len);
+
+/* A call's text, NUL-terminated at len. false: it is not one, or is cut. */
+bool lex_call(struct call_text *c, const char *text, size_t len);
+
+/* The number that a word begins with, in any base that strace prints; or fallback. */
+int64_t lex_number(struct word w, int64_t fallback);
+
+/*
+ * A descriptor with what -y says of it: "3</etc/passwd>", "AT_FDCWD</home>". path is
+ * empty if nothing is said. false: no descriptor.
+ */
+bool lex_fd(struct word w, int *fd, struct word *path);
+
+/*
+ * The text of "..." or <...> without its escapes, into buf. Returns its length, or -1 if
+ * it is no string or was cut ("..."...).
+ */
+long lex_string(struct word w, char *buf, size_t size);
+
+/* The next element of "[a, {b, c}]" or "{a=1, b=2}" or "a, b" from *at on. */
+bool lex_element(struct word *rest, struct word *element);
+
+/* What "name=" is in a structure "{name=value, ...}", at its top level. */
+bool lex_member(struct word structure, const char *name, struct word *value);
+
+bool word_is(struct word w, const char *text);
+bool word_has(struct word w, const char *text);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * text.c - what readers of traces made of lines have in common
+ */
+#include "text.h"
+#include "iops/diag.h"
+#include "iops/input.h"
+
+#include <stdio.h>
+
+void text_bad(struct text *t, const char *why)
+{
+	if (!t->bad++) {
+		t->first_bad = input_lines(t->in);
+		t->bad_why = why;
+	}
+}
+
+void text_end(const struct text *t)
+{
+	if (!t->bad)
+		return;
+	diag("%s: line %llu: %s; %llu line%s could not be read, the report covers the "
+	     "rest",
+		input_name(t->in), (unsigned long long)t->first_bad, t->bad_why,
+		(unsigned long long)t->bad, t->bad == 1 ? "" : "s");
+}
+
+void text_about(const struct text *t, struct run *run, const char *why)
+{
+	run->imported = true;
+	run->damaged |= t->bad != 0;
+	run->elapsed_ns = t->end_ns;
+	snprintf(run->backend, sizeof(run->backend), "%s", t->base.ops->name);
+	snprintf(run->why, sizeof(run->why), "%s", why);
+}
+
+bool text_number(const char **p, uint64_t *out)
+{
+	const char *s = *p;
+	uint64_t n = 0;
+
+	while (*s >= '0' && *s <= '9' && s - *p < 19)
+		n = n * 10 + (*s++ - '0');
+	if (s == *p || (*s >= '0' && *s <= '9'))
+		return false;
+	*p = s;
+	*out = n;
+	return true;
+}
+
+uint64_t text_fraction_ns(const char **p)
+{
+	uint64_t ns = 0, unit = 100000000;
+
+	for (; **p >= '0' && **p <= '9'; ++*p, unit /= 10)
+		ns += (**p - '0') * unit;
+	return ns;
+}
