@@ -2,7 +2,7 @@
  * iops - what programs really read and write
  *
  *   main.c          the verbs, and the exit status
- *   cmd/            a file a verb: run, attach, report, export, doctor, help
+ *   cmd/            a file a verb: run, attach, report, export, merge, diff, doctor, help
  *   opts.c          the table of options
  *   front.c         the shell's job: starts command and tracer, passes signals and status
  *   collect.c       the tracer process: wires a source to sinks, then reports
@@ -33,7 +33,8 @@
 enum { EXIT_USAGE = 2 };
 
 static const struct command *const commands[] = { &command_run, &command_attach,
-	&command_report, &command_export, &command_doctor, &command_help, NULL };
+	&command_report, &command_export, &command_merge, &command_diff, &command_doctor,
+	&command_help, NULL };
 
 /*
  * Standard streams that are closed would be taken by the next file that is opened.

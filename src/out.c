@@ -76,6 +76,13 @@ int out_write(struct out *o, const char *text, size_t len)
 	return 0;
 }
 
+int out_replace(struct out *o, const char *text, size_t len)
+{
+	if (o->replace && (ftruncate(o->fd, 0) < 0 || lseek(o->fd, 0, SEEK_SET) < 0))
+		return diag_err(errno, "cannot write the report to %s", o->name);
+	return out_write(o, text, len);
+}
+
 int out_report(
 	struct out *o, const struct report *r, const struct report_in *in, bool one_line)
 {
@@ -93,11 +100,7 @@ int out_report(
 	for (size_t i = 0; one_line && i + 1 < len; i++)
 		if (text[i] == '\n')
 			text[i] = ' ';
-	if (o->replace && !one_line &&
-		(ftruncate(o->fd, 0) < 0 || lseek(o->fd, 0, SEEK_SET) < 0))
-		err = diag_err(errno, "cannot write the report to %s", o->name);
-	if (!err)
-		err = out_write(o, text, len);
+	err = one_line ? out_write(o, text, len) : out_replace(o, text, len);
 	free(text);
 	return err;
 }

@@ -21,8 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FILES = 4096 };
-
 /* One run: a source, and operations of it that wait. */
 struct part {
 	struct sink sink; /* where its source puts them */
@@ -46,6 +44,7 @@ struct replay {
 	unsigned nparts;
 	struct run all;
 	struct sink *filter;
+	bool hosts;       /* are to be told apart in any case */
 	unsigned current; /* the part that the latest operation was of */
 };
 
@@ -113,34 +112,26 @@ static int add_part(
 	return err;
 }
 
-static int open_inputs(struct replay *r, char *const *files)
+static int add_parts(struct replay *r)
 {
 	const struct source_ops *ops = NULL;
 	unsigned first = 0;
+	int err = 0;
 
-	for (; *files && r->ninputs < MAX_FILES; files++) {
-		struct input *in;
-		int err = input_open(&in, *files);
-		if (err < 0)
-			return err;
-		r->input[r->ninputs] = in;
+	for (unsigned i = 0; i < r->ninputs && !err; i++) {
+		struct input *in = r->input[i];
 		const struct source_ops *this = recognise(r->o, in);
-		if (!this) {
-			input_close(in);
+		if (!this)
 			return -EINVAL;
-		}
-		bool more = r->ninputs && this == ops && this == &source_strace &&
+		bool more = i && this == ops && this == &source_strace &&
 			    same_stem(input_name(r->input[first]), input_name(in));
-		if (!more && r->ninputs) {
-			err = add_part(r, ops, first, r->ninputs - first);
-			first = r->ninputs;
+		if (!more && i) {
+			err = add_part(r, ops, first, i - first);
+			first = i;
 		}
-		r->ninputs++;
 		ops = this;
-		if (err < 0)
-			return err;
 	}
-	return add_part(r, ops, first, r->ninputs - first);
+	return err ? err : add_part(r, ops, first, r->ninputs - first);
 }
 
 /* One more step of a source whose operations are all gone. */
@@ -160,7 +151,7 @@ static int refill(struct part *p)
 static void align(struct replay *r)
 {
 	uint64_t first = UINT64_MAX;
-	bool known = true, hosts = false;
+	bool known = true, hosts = r->hosts;
 
 	for (unsigned i = 0; i < r->nparts; i++) {
 		known &= r->run[i].started_ns != 0;
@@ -180,44 +171,17 @@ static void align(struct replay *r)
 	r->all.started_ns = known ? first : 0;
 }
 
-/* The word that all runs have in common, or how many of them differ. */
-static void join_text(char *out, size_t size, const struct replay *r, size_t member)
-{
-	const char *first = (const char *)&r->run[0] + member;
-	bool same = true;
-
-	for (unsigned i = 1; i < r->nparts; i++)
-		same &= !strcmp(first, (const char *)&r->run[i] + member);
-	snprintf(out, size, "%s", same ? first : "several");
-}
-
 static void join(struct replay *r)
 {
-	struct run *all = &r->all;
-	uint64_t started = all->started_ns;
+	uint64_t started = r->all.started_ns;
 
-	*all = (struct run){ .started_ns = started, .complete = true, .verifies = true };
-	memcpy(all->id, r->run[0].id, sizeof(all->id));
-#define JOIN(m) join_text(all->m, sizeof(all->m), r, offsetof(struct run, m))
-	JOIN(boot_id);
-	JOIN(host);
-	JOIN(kernel);
-	JOIN(backend);
-#undef JOIN
+	runs_join(&r->all, r->run, r->nparts);
+	r->all.started_ns = started;
 	for (unsigned i = 0; i < r->nparts; i++) {
-		const struct run *one = &r->run[i];
-		uint64_t end = r->part[i].shift_ns + one->elapsed_ns;
-		all->elapsed_ns = end > all->elapsed_ns ? end : all->elapsed_ns;
-		all->complete &= one->complete;
-		all->verifies &= one->verifies;
-		all->counters_only |= one->counters_only;
-		all->machine_wide |= one->machine_wide;
-		all->imported |= one->imported;
-		all->damaged |= one->damaged;
+		uint64_t end = r->part[i].shift_ns + r->run[i].elapsed_ns;
+		if (end > r->all.elapsed_ns)
+			r->all.elapsed_ns = end;
 	}
-	all->part = r->run;
-	all->nparts = r->nparts;
-	snprintf(all->title, sizeof(all->title), "%u runs", r->nparts);
 }
 
 static void describe(struct replay *r)
@@ -235,39 +199,66 @@ static void describe(struct replay *r)
 		join(r);
 }
 
-int replay_open_files(struct replay **out, const struct options *o, struct names *names,
-	char *const *files)
+static int begin(struct replay *r)
 {
-	struct replay *r = calloc(1, sizeof(*r));
-	unsigned n = 0;
+	unsigned n = r->ninputs;
 
-	while (files[n])
-		n++;
-	if (!r)
-		return -ENOMEM;
-	r->o = o;
-	r->names = names;
-	r->input = calloc(n + 1, sizeof(struct input *));
 	r->part = calloc(n + 1, sizeof(*r->part));
 	r->run = calloc(n + 1, sizeof(*r->run));
-	int err = r->input && r->part && r->run ? open_inputs(r, files) : -ENOMEM;
+	int err = r->part && r->run ? add_parts(r) : -ENOMEM;
 	/* What the first lines of a text tell is known after the first step. */
 	for (unsigned i = 0; i < r->nparts && !err; i++)
 		err = refill(&r->part[i]);
+	if (err < 0)
+		return err;
+	describe(r);
+	align(r);
+	describe(r);
+	return 0;
+}
+
+int replay_open_inputs(struct replay **out, const struct options *o, struct names *names,
+	const struct replay_inputs *inputs)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+	int err = -ENOMEM;
+
+	if (r)
+		r->input = calloc(inputs->n + 1, sizeof(struct input *));
+	for (unsigned i = 0; i < inputs->n; i++)
+		if (r && r->input)
+			r->input[r->ninputs++] = inputs->in[i];
+		else
+			input_close(inputs->in[i]);
+	if (r && r->input) {
+		r->o = o;
+		r->names = names;
+		r->hosts = inputs->hosts;
+		err = begin(r);
+	}
 	if (err < 0) {
 		replay_close(r);
 		return err;
 	}
-	describe(r);
-	align(r);
-	describe(r);
 	*out = r;
 	return 0;
 }
 
 int replay_open(struct replay **out, const struct options *o, struct names *names)
 {
-	return replay_open_files(out, o, names, o->argv);
+	struct input **in = calloc(o->argc + 1, sizeof(struct input *));
+	struct replay_inputs inputs = { .in = in };
+	int err = in ? 0 : -ENOMEM;
+
+	for (; !err && inputs.n < (unsigned)o->argc; inputs.n += !err)
+		err = input_open(&in[inputs.n], o->argv[inputs.n]);
+	if (!err)
+		err = replay_open_inputs(out, o, names, &inputs);
+	else
+		while (inputs.n)
+			input_close(in[--inputs.n]);
+	free(in);
+	return err;
 }
 
 /* A file is another one on another host. 0: no memory. */
@@ -400,7 +391,8 @@ int replay_run(struct replay *r, struct sink *to)
 	int err = add_filter(r, to, &entry);
 
 	if (!err)
-		err = r->nparts == 1 ? run_one(&r->part[0], entry) : run_many(r, entry);
+		err = r->nparts == 1 && !r->hosts ? run_one(&r->part[0], entry)
+						  : run_many(r, entry);
 	describe(r);
 	cut_elapsed(r);
 	return err;

@@ -7,6 +7,6 @@
 #include "iops/opts.h"
 
 extern const struct command command_run, command_attach, command_report, command_export,
-	command_doctor, command_help;
+	command_merge, command_diff, command_doctor, command_help;
 
 #endif

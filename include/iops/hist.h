@@ -23,6 +23,12 @@ void hist_fini(struct hist *h);
 /* 0 or -ENOMEM, and then nothing has changed. */
 int hist_merge(struct hist *to, const struct hist *from);
 
+/*
+ * Put in n samples of the bucket that begins at lower; the caller sets n, sum, min and
+ * max. 0 or -ENOMEM.
+ */
+int hist_fill(struct hist *h, uint64_t lower, uint64_t n);
+
 /* Take out what hist_add() put in before; min and max stay. */
 void hist_subtract(struct hist *from, const struct hist *what);
 

@@ -37,6 +37,9 @@ bool input_cut(const struct input *in);
  */
 ssize_t input_peek(struct input *in, size_t len, const void **bytes);
 
+/* All that is left, NUL-terminated, on the heap. 0, or -errno, said why. */
+int input_rest(struct input *in, char **text, size_t *len);
+
 /* Take n bytes that were peeked at. */
 void input_skip(struct input *in, size_t n);
 

@@ -4,8 +4,9 @@
  *
  * A log is a row of blocks, each with a head of LOG_HEAD bytes (little endian):
  *
- *   0 magic   4 version   5 type   6 coding   7 zero   8 stored length   12 raw length
- *   16 operations in all blocks before   24 operations in this one   28 CRC-32C
+ *   0 magic   4 version   5 type   6 coding   7 zero   8 number of the block
+ *   12 stored length   16 raw length   20 operations in all blocks before
+ *   28 operations in this one   32 CRC-32C
  *
  * The CRC covers the head before it and the stored payload. Blocks need nothing of one
  * another but the first one, which says what was run: names are told anew in each.
@@ -25,10 +26,20 @@ struct wire_out;
 
 #define LOG_MAGIC "iop\xb1"
 
-enum { LOG_VERSION = 1, LOG_HEAD = 32, LOG_CRC = 28 };
+enum { LOG_VERSION = 1, LOG_HEAD = 36, LOG_CRC = 32 };
 enum log_type { LOG_RUN = 1, LOG_OPS = 2, LOG_END = 3 };
 enum log_coding { LOG_PLAIN = 0, LOG_ZSTD = 1 };
-enum { LOG_STORED_MAX = 3 << 20, LOG_RAW_MAX = 8 << 20 }; /* bytes of a payload */
+
+/* What no block exceeds, so that readers need not believe every number. */
+enum {
+	LOG_STORED_MAX = 3 << 20, /* bytes of a payload ... */
+	LOG_RAW_MAX = 4 << 20,    /* ... and when it is unpacked */
+	LOG_RECORDS_MAX = 1 << 16,
+	LOG_NAMES_MAX = 5,      /* names that a record can need */
+	LOG_NAME_MAX = 1 << 16, /* bytes of one; longer ones are cut */
+	LOG_TEXT_MAX = 8 << 20, /* bytes of all of them */
+	LOG_ARGS_MAX = 2 << 20, /* bytes of the command; what is beyond is left out */
+};
 
 /* What an operation's flag byte says. */
 enum log_flag {

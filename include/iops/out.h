@@ -27,6 +27,9 @@ int out_write(struct out *o, const char *text, size_t len);
 int out_report(
 	struct out *o, const struct report *r, const struct report_in *in, bool one_line);
 
+/* Write a text in the place of what was there. 0 or -errno, said why. */
+int out_replace(struct out *o, const char *text, size_t len);
+
 int out_close(struct out *o);
 
 #endif

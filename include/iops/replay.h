@@ -6,6 +6,7 @@
 
 #include "iops/run.h"
 
+struct input;
 struct names;
 struct options;
 struct replay;
@@ -17,9 +18,14 @@ struct sink;
  */
 int replay_open(struct replay **out, const struct options *o, struct names *names);
 
-/* The same of these files alone. */
-int replay_open_files(struct replay **out, const struct options *o, struct names *names,
-	char *const *files);
+/* The same of what is open already; closed by replay_close(), also if this fails. */
+struct replay_inputs {
+	struct input **in;
+	unsigned n;
+	bool hosts; /* tell hosts apart even if these are all of one */
+};
+int replay_open_inputs(struct replay **out, const struct options *o, struct names *names,
+	const struct replay_inputs *inputs);
 
 /* Filter as the options say, and hand on, in the order of time. 0 or -errno. */
 int replay_run(struct replay *r, struct sink *to);
@@ -34,5 +40,8 @@ const struct run *replay_about(struct replay *r);
 const struct run *replay_runs(const struct replay *r, unsigned *n);
 
 void replay_close(struct replay *r);
+
+/* What several runs have in common, and what is true of all of them together. */
+void runs_join(struct run *all, const struct run *runs, unsigned n);
 
 #endif

@@ -101,6 +101,14 @@ struct report {
 
 extern const struct report report_table, report_json, report_csv;
 
+/* Two runs compared: what changed from a to b, in the order of what matters. */
+struct diff_in {
+	const struct report_in *a, *b; /* of the same names and view */
+	const char *name[2];
+};
+int diff_table(FILE *out, const struct diff_in *in);
+int diff_json(FILE *out, const struct diff_in *in);
+
 /* Sentences of the table; row is the total. */
 void words_proof(FILE *out, const struct report_in *in);
 void words_errors(FILE *out, const struct report_in *in, const struct row *row);

@@ -58,6 +58,7 @@ struct access {
 	uint64_t zero, one;   /* operations of 0 bytes and of 1 byte */
 	uint64_t last;        /* end of the operation before; valid if any */
 	bool any;
+	unsigned run; /* that last is of: another run begins anew */
 };
 
 /* A row of one dimension: key says of what, by the meaning of its dimension. */
@@ -137,6 +138,20 @@ void row_fini(struct row *r);
  */
 int row_all(const struct row *r, bool everything, struct series *out);
 void series_fini(struct series *s);
+
+/*
+ * For sums that come from elsewhere: the row of a key, made if it is new (NULL: no
+ * memory); a process, with its place among stats_procs() (-ENOMEM); an error; the
+ * totals; the sums of another layer, made if there are none (NULL: no memory).
+ */
+struct row *stats_row(struct stats *s, enum dim dim, const uint64_t key[2]);
+int64_t stats_add_proc(struct stats *s, const struct proc *p);
+int stats_add_fault(struct stats *s, const struct fault *f);
+struct totals *stats_totals_of(struct stats *s);
+struct stats *stats_layer_of(struct stats *s, unsigned layer);
+
+/* A series that is there. NULL: no memory. */
+struct series *series_of(struct series **s);
 
 /* Add b to a. 0 or -ENOMEM. */
 int series_merge(struct series *a, const struct series *b);

@@ -73,6 +73,16 @@ int hist_merge(struct hist *to, const struct hist *from)
 	return 0;
 }
 
+int hist_fill(struct hist *h, uint64_t lower, uint64_t n)
+{
+	unsigned i = hist_index(lower);
+
+	if (i - h->first >= h->len && hist_cover(h, i) < 0)
+		return -ENOMEM;
+	h->count[i - h->first] += n;
+	return 0;
+}
+
 void hist_subtract(struct hist *from, const struct hist *what)
 {
 	for (unsigned i = 0; i < what->len; i++)

@@ -137,6 +137,36 @@ void input_skip(struct input *in, size_t n)
 	in->at += n < in->end - in->at ? n : in->end - in->at;
 }
 
+enum { REST_MAX = 1 << 30 };
+
+int input_rest(struct input *in, char **text, size_t *len)
+{
+	size_t n = 0, cap = 0;
+	char *all = NULL;
+	int got = 1;
+
+	while (got > 0) {
+		size_t here = in->end - in->at;
+		if (n + here + 1 > cap) {
+			cap = 2 * (n + here) + 64;
+			char *more = n + here > REST_MAX ? NULL : realloc(all, cap);
+			if (!more) {
+				free(all);
+				return diag_err(ENOMEM, "%s", in->name);
+			}
+			all = more;
+		}
+		memcpy(all + n, in->buf + in->at, here);
+		n += here;
+		in->at = in->end;
+		got = fill(in);
+	}
+	all[n] = 0;
+	*text = all;
+	*len = n;
+	return got;
+}
+
 ssize_t input_head(struct input *in, const char **head)
 {
 	const void *bytes = NULL;

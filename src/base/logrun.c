@@ -18,7 +18,8 @@
 	X(3, host)                                                                       \
 	X(4, kernel)                                                                     \
 	X(5, backend)                                                                    \
-	X(6, why)
+	X(6, why)                                                                        \
+	X(11, title)
 /* X(number, member) */
 #define NUMBERS(X)                                                                       \
 	X(7, started_ns)                                                                 \
@@ -61,8 +62,11 @@ static void put_texts(struct wire_out *o, const struct run *run)
 		put_text(o, number, run->member);
 	TEXTS(X)
 #undef X
-	for (char *const *arg = run->command; arg && *arg; arg++)
+	for (char *const *arg = run->command; arg && *arg; arg++) {
+		if (o->n + strlen(*arg) > LOG_ARGS_MAX)
+			break;
 		put_text(o, TAG_ARG, *arg);
+	}
 	for (unsigned i = 0; i < run->npids; i++)
 		put_number(o, TAG_PID, (uint64_t)run->pids[i]);
 }

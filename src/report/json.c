@@ -4,6 +4,7 @@
  * The top level is written here, one line an element, so that a report of a hundred
  * thousand files never stands in memory as a whole; cJSON writes each element.
  */
+#include "json.h"
 #include "iops/report.h"
 #include "iops/diag.h"
 #include "iops/text.h"
@@ -297,7 +298,7 @@ static void add_verified(cJSON *o, const struct report_in *in)
 }
 
 /* What was run, where and how. */
-static cJSON *what_object(const struct run *run)
+cJSON *json_run(const struct run *run)
 {
 	cJSON *o = cJSON_CreateObject(), *list;
 
@@ -332,12 +333,12 @@ static cJSON *what_object(const struct run *run)
 static cJSON *run_object(const struct report_in *in)
 {
 	const struct run *run = in->run;
-	cJSON *o = what_object(run), *list;
+	cJSON *o = json_run(run), *list;
 
 	if (run->nparts) {
 		list = cJSON_AddArrayToObject(o, "runs");
 		for (unsigned i = 0; i < run->nparts; i++)
-			cJSON_AddItemToArray(list, what_object(&run->part[i]));
+			cJSON_AddItemToArray(list, json_run(&run->part[i]));
 	}
 	add_uint(o, "lost", stats_totals(in->stats)->lost);
 	cJSON_AddBoolToObject(o, "complete", run->complete);

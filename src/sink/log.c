@@ -21,9 +21,9 @@
 #include <zstd.h>
 
 enum {
-	BLOCK_OPS = 1 << 16,   /* records a block */
-	BLOCK_RAW = 1 << 20,   /* bytes of names a block, about */
-	SLOTS = 2 * BLOCK_OPS, /* of the table of contexts */
+	BLOCK_RAW = LOG_RAW_MAX / 2,   /* bytes a block, and one record more */
+	BLOCK_TEXT = LOG_TEXT_MAX / 2, /* bytes of names a block, likewise */
+	SLOTS = 2 * LOG_RECORDS_MAX,   /* of the table of contexts */
 	LEVEL = 1,         /* of zstd: beyond it time grows faster than size shrinks */
 	SMALL = 128 << 10, /* bytes of a block that is worth more time than that */
 	LEVEL_SMALL = 15,
@@ -49,10 +49,13 @@ struct log_sink {
 	struct sink sink;
 	struct log_args args;
 	struct places strings, files;
-	uint32_t block; /* number of the block at hand, from 1 */
-	char *last;     /* the string before: the next one tells how it differs */
+	uint32_t block;  /* number of the block of operations at hand, from 1 */
+	uint32_t blocks; /* written, of all types */
+	char *last;      /* the string before: the next one tells how it differs */
 	size_t caplast;
-	uint64_t inode; /* of the file before */
+	size_t text;           /* bytes of names in this block */
+	struct wire_out vague; /* files of unknown type, and where theirs stands */
+	uint64_t inode;        /* of the file before */
 	struct context *context;
 	struct place *slot; /* contexts by hash; empty if of another block */
 	uint32_t ncontext, recent;
@@ -106,7 +109,9 @@ static void write_block(struct log_sink *s, enum log_type type)
 	wire_bytes(o, LOG_MAGIC, 4);
 	wire_fixed(o, LOG_VERSION, 1);
 	wire_fixed(o, type, 1);
-	wire_fixed(o, plain ? LOG_PLAIN : LOG_ZSTD, 2);
+	wire_fixed(o, plain ? LOG_PLAIN : LOG_ZSTD, 1);
+	wire_fixed(o, 0, 1);
+	wire_fixed(o, s->blocks++, 4);
 	wire_fixed(o, packed, 4);
 	wire_fixed(o, raw, 4);
 	wire_fixed(o, s->total, 8);
@@ -139,11 +144,23 @@ static void block_reset(struct log_sink *s)
 		all[i]->n = 0;
 	s->total += s->ops;
 	s->ops = s->records = s->ncontext = s->recent = 0;
-	s->strings.n = s->files.n = 0;
+	s->strings.n = s->files.n = s->text = 0;
 	s->inode = s->start_ns = s->dur_ns = s->end_ns = 0;
 	s->before = (struct op){ 0 };
 	*s->last = 0;
 	s->block++;
+}
+
+/* The type of a file may have been learnt since the block told of it. */
+static void learn_types(struct log_sink *s)
+{
+	struct wire_in in = { s->vague.p, s->vague.p + s->vague.n, false };
+
+	while (in.p < in.end && !s->vague.failed && !s->filed.failed) {
+		uint32_t file = wire_get_fixed(&in, 4), at = wire_get_fixed(&in, 4);
+		s->filed.p[at] = names_file(s->args.names, file)->type;
+	}
+	s->vague.n = 0;
 }
 
 static void write_ops(struct log_sink *s)
@@ -151,6 +168,7 @@ static void write_ops(struct log_sink *s)
 	struct wire_out *const all[] = { &s->texts, &s->filed, &s->contexts, &s->ids,
 		&s->flags, &s->times, &s->values };
 
+	learn_types(s);
 	s->raw.n = 0;
 	wire_u64(&s->raw, s->strings.n);
 	wire_u64(&s->raw, s->files.n);
@@ -192,12 +210,14 @@ static uint32_t place_of(struct log_sink *s, struct places *p, uint32_t id, bool
 /* A string is told as how much of the one before it begins with, and the rest. */
 static void put_string(struct log_sink *s, const char *text)
 {
-	size_t len = strlen(text), same = 0;
+	size_t len = strnlen(text, LOG_NAME_MAX), same = 0;
 
-	while (text[same] && text[same] == s->last[same])
+	while (same < len && text[same] == s->last[same])
 		same++;
 	wire_u64(&s->texts, same);
-	wire_text(&s->texts, text + same);
+	wire_u64(&s->texts, len - same);
+	wire_bytes(&s->texts, text + same, len - same);
+	s->text += len;
 	if (len >= s->caplast) {
 		char *more = realloc(s->last, 2 * len + 1);
 		if (!more) {
@@ -207,7 +227,8 @@ static void put_string(struct log_sink *s, const char *text)
 		s->last = more;
 		s->caplast = 2 * len + 1;
 	}
-	memcpy(s->last, text, len + 1);
+	memcpy(s->last, text, len);
+	s->last[len] = 0;
 }
 
 /* The place of a name, 0 for none. */
@@ -233,6 +254,10 @@ static uint32_t file_at(struct log_sink *s, uint32_t file)
 		wire_u64(&s->filed, path);
 		wire_u64(&s->filed, mount);
 		wire_u64(&s->filed, host);
+		if (f->type == FILE_UNKNOWN) {
+			wire_fixed(&s->vague, file, 4);
+			wire_fixed(&s->vague, s->filed.n, 4);
+		}
 		wire_u64(&s->filed, f->type);
 		wire_u64(&s->filed, f->major);
 		wire_u64(&s->filed, f->minor);
@@ -361,6 +386,14 @@ static void put_op(struct log_sink *s, const struct op *op)
 	s->flags.p[s->flags.n++] = put_values(s, c, op) | put_time(s, op);
 }
 
+static bool is_full(const struct log_sink *s)
+{
+	size_t raw = s->texts.n + s->filed.n + s->contexts.n + s->ids.n + s->flags.n +
+		     s->times.n + s->values.n;
+
+	return s->records == LOG_RECORDS_MAX || raw >= BLOCK_RAW || s->text >= BLOCK_TEXT;
+}
+
 static int log_put(struct sink *sink, const struct op *op)
 {
 	struct log_sink *s = (struct log_sink *)sink;
@@ -372,7 +405,8 @@ static int log_put(struct sink *sink, const struct op *op)
 		begin(s);
 	put_op(s, op);
 	s->ops += op_kind_class(op->kind) != CLASS_NOTICE;
-	if (++s->records == BLOCK_OPS || s->texts.n + s->filed.n >= BLOCK_RAW)
+	s->records++;
+	if (is_full(s))
 		write_ops(s);
 	return 0;
 }
@@ -394,7 +428,7 @@ static int log_close(struct sink *sink)
 {
 	struct log_sink *s = (struct log_sink *)sink;
 	struct wire_out *const all[] = { &s->texts, &s->filed, &s->contexts, &s->ids,
-		&s->flags, &s->times, &s->values, &s->raw, &s->stored };
+		&s->flags, &s->times, &s->values, &s->raw, &s->stored, &s->vague };
 
 	log_flush(sink);
 	if (!s->error) {
@@ -428,7 +462,7 @@ int log_new(struct sink **out, const struct log_args *args)
 		.sink = { &ops }, .args = *args, .block = 1, .caplast = 64
 	};
 	s->last = calloc(1, s->caplast);
-	s->context = malloc(BLOCK_OPS * sizeof(*s->context));
+	s->context = malloc(LOG_RECORDS_MAX * sizeof(*s->context));
 	s->slot = calloc(SLOTS, sizeof(*s->slot));
 	s->zstd = ZSTD_createCCtx();
 	if (!s->last || !s->context || !s->slot || !s->zstd) {

@@ -193,13 +193,6 @@ static struct row *row_of(struct table *t, const uint64_t key[2])
 	return &t->row[at - 1];
 }
 
-static struct series *series_of(struct series **s)
-{
-	if (!*s)
-		*s = calloc(1, sizeof(**s));
-	return *s;
-}
-
 /* Metadata calls have results, but move no bytes. */
 static bool moves(const struct op *op)
 {
@@ -237,7 +230,7 @@ static int series_add(struct series *s, const struct op *op)
 }
 
 /* posix: sequential is beyond the last byte of before, consecutive right behind it. */
-static void access_add(struct access *a, const struct op *op)
+static void access_add(struct access *a, const struct op *op, unsigned run)
 {
 	a->zero += op->ret == 0;
 	a->one += op->ret == 1;
@@ -245,12 +238,13 @@ static void access_add(struct access *a, const struct op *op)
 		return;
 
 	uint64_t begin = op->offset, end = begin + op->ret;
-	if (a->any) {
+	if (a->any && a->run == run) {
 		a->sequential += begin >= a->last;
 		a->consecutive += begin == a->last;
 		a->random += begin < a->last;
 	}
 	a->any = true;
+	a->run = run;
 	a->last = end;
 	if (end > a->extent)
 		a->extent = end;
@@ -263,7 +257,7 @@ static int file_add(struct stats *s, struct row *r, const struct op *op)
 		return 0;
 	if (!r->access && !(r->access = calloc(2, sizeof(*r->access))))
 		return -ENOMEM;
-	access_add(&r->access[op->kind == OP_WRITE], op);
+	access_add(&r->access[op->kind == OP_WRITE], op, s->run);
 	if (op->kind == OP_READ && op->ret == 0 && op->want &&
 		names_file(s->names, op->file)->type == FILE_REGULAR)
 		r->eof++;
@@ -290,19 +284,23 @@ static int table_add(struct stats *s, enum dim dim, const struct op *op)
 	return err;
 }
 
-static int fault_add(struct stats *s, const struct op *op)
+int stats_add_fault(struct stats *s, const struct fault *f)
 {
-	uint16_t call = op->call & OP_CALL;
-
 	for (size_t i = 0; i < s->nfault; i++)
-		if (s->fault[i].call == call && s->fault[i].err == -op->ret) {
-			s->fault[i].count++;
+		if (s->fault[i].call == f->call && s->fault[i].err == f->err) {
+			s->fault[i].count += f->count;
 			return 0;
 		}
 	if (room(&s->fault, s->nfault, &s->capfault, sizeof(*s->fault)) < 0)
 		return -ENOMEM;
-	s->fault[s->nfault++] = (struct fault){ call, (int)-op->ret, 1 };
+	s->fault[s->nfault++] = *f;
 	return 0;
+}
+
+static int fault_add(struct stats *s, const struct op *op)
+{
+	return stats_add_fault(
+		s, &(struct fault){ op->call & OP_CALL, (int)-op->ret, 1 });
 }
 
 static void totals_add(struct stats *s, const struct op *op)
@@ -391,9 +389,7 @@ static int layer_put(struct stats *s, const struct op *op)
 	alone.layer = LAYER_MAIN;
 	if (op->layer >= NLAYERS)
 		return -EINVAL;
-	if (!s->layer[op->layer])
-		s->layer[op->layer] = stats_new(s->names, s->dims);
-	if (!s->layer[op->layer])
+	if (!stats_layer_of(s, op->layer))
 		return -ENOMEM;
 	s->layer[op->layer]->run = s->run;
 	s->layer[op->layer]->host = s->host;
@@ -494,6 +490,33 @@ const struct fault *stats_faults(const struct stats *s, size_t *n)
 }
 
 const struct totals *stats_totals(const struct stats *s)
+{
+	return &s->totals;
+}
+
+struct stats *stats_layer_of(struct stats *s, unsigned layer)
+{
+	if (!s->layer[layer])
+		s->layer[layer] = stats_new(s->names, s->dims);
+	return s->layer[layer];
+}
+
+struct row *stats_row(struct stats *s, enum dim dim, const uint64_t key[2])
+{
+	return row_of(&s->table[dim], key);
+}
+
+int64_t stats_add_proc(struct stats *s, const struct proc *p)
+{
+	s->run = p->run;
+	int64_t at = proc_at(s, p->pid, true);
+
+	if (at >= 0)
+		s->proc[at] = *p;
+	return at;
+}
+
+struct totals *stats_totals_of(struct stats *s)
 {
 	return &s->totals;
 }

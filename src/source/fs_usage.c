@@ -3,6 +3,7 @@
  * physical transfers, told apart by name only
  */
 #include "fs_usage.h"
+#include "iops/map.h"
 #include "iops/names.h"
 #include "iops/op.h"
 #include "lines.h"
@@ -371,7 +372,6 @@ static int fs_usage_close(struct source *base)
 
 	map_fini(&s->pid);
 	map_fini(&s->fd);
-	lines_fini(&s->lines);
 	free(s);
 	return 0;
 }

@@ -458,7 +458,6 @@ static int fuse_trace_close(struct source *base)
 {
 	struct fuse_trace *s = (struct fuse_trace *)base;
 
-	lines_fini(&s->lines);
 	free(s);
 	return 0;
 }

@@ -26,11 +26,6 @@ int lines_init(
 	return 0;
 }
 
-void lines_fini(struct lines *l)
-{
-	map_fini(&l->typed);
-}
-
 /* The end of a line without what does not count: blanks, the CR of other systems. */
 static size_t trimmed(const char *line, size_t len)
 {
@@ -79,18 +74,14 @@ int lines_step(struct lines *l, struct sink *to)
 
 uint32_t lines_file(struct lines *l, const char *path, size_t len, unsigned type)
 {
-	struct file f = { .path = names_add(l->text.names, path, len), .type = type };
-	uint32_t id = 0;
+	struct names *names = l->text.names;
+	struct file f = { .path = names_add(names, path, len), .type = type };
+	uint32_t known = f.path ? names_find_path(names, f.path) : 0;
 
-	if (!f.path)
-		return 0;
-	if (type == FILE_UNKNOWN && (id = map_get(&l->typed, f.path, 0)))
-		return id;
-	id = names_add_file(l->text.names, &f);
-	/* Without memory for this the file is two rows, which is no loss of numbers. */
-	if (id && type != FILE_UNKNOWN)
-		map_put(&l->typed, f.path, 0, id);
-	return id;
+	if (!f.path || !known)
+		return f.path ? names_add_file(names, &f) : 0;
+	names_learn_type(names, known, type);
+	return known;
 }
 
 int lines_probe(const char *head, size_t len, int (*like)(const char *line, size_t len))

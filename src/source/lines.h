@@ -5,7 +5,6 @@
 #ifndef IOPS_SOURCE_LINES_H
 #define IOPS_SOURCE_LINES_H
 
-#include "iops/map.h"
 #include "text.h"
 
 struct op;
@@ -19,22 +18,20 @@ struct lines {
 	 * says. 1: *op is to be passed on; -EINVAL: not such a line; other -errno.
 	 */
 	int (*read)(struct lines *l, char *line, size_t len, struct op *op);
-	const char *why;  /* said of lines that it refuses */
-	struct map typed; /* path -> the file of that path whose type is known */
+	const char *why; /* said of lines that it refuses */
 	bool ended;
 };
 
 /* Takes the one input of args. The rest of *l is all zero. 0, or -errno, said why. */
 int lines_init(
 	struct lines *l, const struct source_ops *ops, const struct source_args *args);
-void lines_fini(struct lines *l);
 
 /* As source_ops.step. */
 int lines_step(struct lines *l, struct sink *to);
 
 /*
- * Id of the file of a path. Of an unknown type it is the same as when the type was last
- * known, so that a file is one row in reports. 0: no path.
+ * Id of the file of a path: one of each path, of the first type that is told of it, so
+ * that a file is one row in reports. 0: no path.
  */
 uint32_t lines_file(struct lines *l, const char *path, size_t len, unsigned type);
 

@@ -32,6 +32,8 @@ void text_about(const struct text *t, struct run *run, const char *why)
 	run->elapsed_ns = t->end_ns;
 	snprintf(run->backend, sizeof(run->backend), "%s", t->base.ops->name);
 	snprintf(run->why, sizeof(run->why), "%s", why);
+	if (!run->command)
+		snprintf(run->title, sizeof(run->title), "%s", input_name(t->in));
 }
 
 bool text_number(const char **p, uint64_t *out)

@@ -189,7 +189,7 @@ static void csv(void **state)
 	assert_non_null(strstr(text, "sendfile,1,3,/tmp/g h,"));
 	assert_non_null(strstr(text, ",socket,,,,,60,3,60,\r\n"));
 	assert_non_null(
-		strstr(text, "001000,,one,,run-1,100,100,cat,main,read,read,0,,"));
+		strstr(text, "001000Z,,one,,run-1,100,100,cat,main,read,read,0,,"));
 	free(text);
 }
 

@@ -15,7 +15,6 @@
 
 #define LENGTH(a) (sizeof(a) / sizeof(*(a)))
 #define ALL_DIMS  ((1u << NDIMS) - 1)
-
 static struct names *names;
 static struct stats *stats;
 static uint32_t file_a, file_b, pipe_1;

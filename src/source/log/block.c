@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MAX = 1 << 16 };
-
 static int room(void *array, size_t *cap, size_t n, size_t size)
 {
 	if (n <= *cap)
@@ -39,8 +37,8 @@ static struct wire_in column(struct wire_in *in)
 
 static int get_strings(struct block *b, struct wire_in *in, struct names *names)
 {
-	char text[TEXT_MAX];
-	size_t len = 0;
+	char text[LOG_NAME_MAX];
+	size_t len = 0, sum = 0;
 
 	for (size_t i = 1; i <= b->nstring; i++) {
 		size_t same = wire_get(in), more = wire_get(in);
@@ -49,6 +47,9 @@ static int get_strings(struct block *b, struct wire_in *in, struct names *names)
 			return -EINVAL;
 		memcpy(text + same, p, more);
 		len = same + more;
+		sum += len;
+		if (sum > LOG_TEXT_MAX)
+			return -EINVAL;
 		b->string[i] = names_add(names, text, strnlen(text, len));
 		if (len && *text && !b->string[i])
 			return -ENOMEM;
@@ -63,6 +64,20 @@ static uint32_t get_string(const struct block *b, struct wire_in *in)
 	if (at > b->nstring)
 		in->bad = true;
 	return in->bad ? 0 : b->string[at];
+}
+
+/* The type of a file may have become known after earlier blocks told of it. */
+static uint32_t add_file(struct names *names, const struct file *f)
+{
+	bool more = !f->inode && f->type != FILE_UNKNOWN;
+	uint32_t known = more ? names_find_path(names, f->path) : 0;
+	const struct file *k = names_file(names, known);
+
+	if (!known || k->type != FILE_UNKNOWN || k->mount != f->mount ||
+		k->host != f->host || k->major != f->major || k->minor != f->minor)
+		return names_add_file(names, f);
+	names_learn_type(names, known, f->type);
+	return known;
 }
 
 static int get_files(struct block *b, struct wire_in *in, struct names *names)
@@ -80,11 +95,17 @@ static int get_files(struct block *b, struct wire_in *in, struct names *names)
 		f.inode = inode += wire_unzigzag(wire_get(in));
 		if (in->bad)
 			return -EINVAL;
-		b->file[i] = names_add_file(names, &f);
+		b->file[i] = add_file(names, &f);
 		if (!b->file[i])
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* The difference of two numbers takes 33 bits, but one of them is known. */
+static int32_t plus(int32_t n, uint64_t zigzag)
+{
+	return (int32_t)((uint32_t)n + (uint32_t)wire_unzigzag(zigzag));
 }
 
 static int get_contexts(struct block *b, struct wire_in *in, struct names *names)
@@ -97,9 +118,9 @@ static int get_contexts(struct block *b, struct wire_in *in, struct names *names
 		uint64_t bits = wire_get(in);
 		struct op op = { .kind = kind };
 		op.layer = layer;
-		op.pid = before.pid + (int32_t)wire_unzigzag(wire_get(in));
-		op.tid = op.pid + (int32_t)wire_unzigzag(wire_get(in));
-		op.fd = before.fd + (int32_t)wire_unzigzag(wire_get(in));
+		op.pid = plus(before.pid, wire_get(in));
+		op.tid = plus(op.pid, wire_get(in));
+		op.fd = plus(before.fd, wire_get(in));
 		uint64_t file = wire_get(in);
 		op.comm = get_string(b, in);
 		if (in->bad || kind >= OP_NKINDS || layer >= NLAYERS || bits > 7 ||
@@ -130,14 +151,13 @@ int block_open(struct block *b, struct wire_in payload, struct names *names)
 	b->times = column(in);
 	b->values = column(in);
 	b->seen = b->start_ns = b->dur_ns = b->end_ns = 0;
-	/* None of these takes less than a byte. */
-	if (in->bad || b->nstring > LOG_RAW_MAX || b->nfile > LOG_RAW_MAX ||
-		b->ncontext > LOG_RAW_MAX || b->left > LOG_RAW_MAX ||
-		b->nstring > (size_t)(texts.end - texts.p) ||
-		b->nfile > (size_t)(files.end - files.p) ||
-		b->ncontext > (size_t)(contexts.end - contexts.p) ||
-		b->left != (size_t)(b->flags.end - b->flags.p))
+	/* A context is there for a record; names and files are there for contexts. */
+	if (in->bad || b->left > LOG_RECORDS_MAX || b->ncontext > b->left ||
+		b->nfile > b->ncontext || b->nstring > LOG_NAMES_MAX * b->ncontext ||
+		b->left != (size_t)(b->flags.end - b->flags.p)) {
+		b->left = 0;
 		return -EINVAL;
+	}
 	if (room(&b->string, &b->capstring, b->nstring + 1, sizeof(*b->string)) < 0 ||
 		room(&b->file, &b->capfile, b->nfile + 1, sizeof(*b->file)) < 0 ||
 		room(&b->context, &b->capcontext, b->ncontext, sizeof(*b->context)) < 0)

@@ -20,6 +20,8 @@
 #include <string.h>
 #include <zstd.h>
 
+#define OPS_MAX (UINT64_C(1) << 62) /* more than any log has */
+
 enum { TOLD_MAX = 3 /* places of damage that are told one by one */ };
 
 struct log_source {
@@ -35,12 +37,14 @@ struct log_source {
 	uint64_t end_ns;   /* the latest moment */
 	uint64_t start_ns; /* of the command's first program */
 	uint64_t places, lost, lost_now;
-	bool ended; /* its last block was read: nothing is missing behind it */
+	uint64_t next; /* number of the block that comes next */
+	bool ended;    /* its last block was read: nothing is missing behind it */
+	bool over;     /* what else there is belongs to another log */
 };
 
 struct head {
 	unsigned version, type, coding;
-	uint32_t stored, raw, ops;
+	uint32_t number, stored, raw, ops;
 	uint64_t before;
 };
 
@@ -69,12 +73,15 @@ static bool get_head(struct head *h, const uint8_t *p)
 		return false;
 	h->version = wire_get_fixed(&in, 1);
 	h->type = wire_get_fixed(&in, 1);
-	h->coding = wire_get_fixed(&in, 2);
+	h->coding = wire_get_fixed(&in, 1);
+	wire_get_fixed(&in, 1);
+	h->number = wire_get_fixed(&in, 4);
 	h->stored = wire_get_fixed(&in, 4);
 	h->raw = wire_get_fixed(&in, 4);
 	h->before = wire_get_fixed(&in, 8);
 	h->ops = wire_get_fixed(&in, 4);
-	return h->stored <= LOG_STORED_MAX && h->raw <= LOG_RAW_MAX;
+	return h->stored <= LOG_STORED_MAX && h->raw <= LOG_RAW_MAX &&
+	       h->before <= OPS_MAX;
 }
 
 static bool crc_right(const uint8_t *p, const struct head *h)
@@ -162,21 +169,25 @@ static int put_lost(struct log_source *s, struct sink *to)
 	return op.ret ? sink_put(to, &op) : 0;
 }
 
-static int read_ops(struct log_source *s, struct wire_in in, struct sink *to)
+static int read_ops(
+	struct log_source *s, const struct head *h, struct wire_in in, struct sink *to)
 {
 	struct op op;
+	uint64_t ops = 0;
 	int err = block_open(&s->block, in, s->names), got = 0;
 
 	if (err == -ENOMEM)
 		return err;
 	while (!err && (got = block_next(&s->block, &op)) > 0) {
 		watch(s, &op);
+		ops += op_kind_class(op.kind) != CLASS_NOTICE;
 		err = sink_put(to, &op);
 		if (err < 0)
 			return err;
 	}
-	if (err < 0 || got < 0)
-		damage(s, "a block that this iops cannot read", 0);
+	if (err < 0 || got < 0 || ops != h->ops)
+		damage(s, "a block that this iops cannot read",
+			ops < h->ops ? h->ops - ops : 0);
 	return 0;
 }
 
@@ -200,27 +211,52 @@ static void read_end(struct log_source *s, struct wire_in in)
 	log_run_fini(&strings);
 }
 
-static int read_block(struct log_source *s, const struct head *h, struct sink *to)
+static bool same_run(const struct log_source *s, struct wire_in in)
 {
-	int err = 0;
+	struct log_run strings = { 0 };
+	struct run run;
+	bool same = !log_get_run(&in, &run, &strings) && !strcmp(run.id, s->run.id);
 
-	if (s->ended || h->type == LOG_RUN) {
-		damage(s, "another log begins, which was not read", 0);
-		input_skip(s->in, LOG_HEAD + h->stored);
+	log_run_fini(&strings);
+	return same;
+}
+
+/* Whether a block is the next one or a later one of this log. */
+static bool is_due(struct log_source *s, const struct head *h, struct wire_in in)
+{
+	bool other = h->type == LOG_RUN && !same_run(s, in);
+
+	if (s->over)
+		return false;
+	if (s->ended || other)
+		damage(s,
+			other ? "another log begins, which is not read"
+			      : "more follows the end, which is not read",
+			0);
+	else if (h->number < s->next || h->before < s->seen)
+		damage(s, "a block that was there before", 0);
+	else
+		return true;
+	s->over |= s->ended || other;
+	return false;
+}
+
+static int read_block(
+	struct log_source *s, const struct head *h, struct wire_in in, struct sink *to)
+{
+	if (!is_due(s, h, in))
 		return 0;
-	}
-	if (h->before > s->seen)
+	if (h->number > s->next || h->before > s->seen)
 		damage(s, "blocks are missing", h->before - s->seen);
-	err = put_lost(s, to);
+	int err = put_lost(s, to);
 	s->seen = h->before + h->ops;
-	struct wire_in in = payload(s, h);
-	if (in.bad || h->version != LOG_VERSION)
+	s->next = (uint64_t)h->number + 1;
+	if (in.bad || h->version != LOG_VERSION || (h->type > LOG_END && h->ops))
 		damage(s, "a block that this iops cannot read", h->ops);
 	else if (!err && h->type == LOG_OPS)
-		err = read_ops(s, in, to);
+		err = read_ops(s, h, in, to);
 	else if (h->type == LOG_END)
 		read_end(s, in);
-	input_skip(s->in, LOG_HEAD + h->stored);
 	return err;
 }
 
@@ -259,7 +295,8 @@ static int log_step(struct source *base, struct sink *to)
 			0);
 	if (!got)
 		return finish(s, to);
-	int err = read_block(s, &h, to);
+	int err = read_block(s, &h, payload(s, &h), to);
+	input_skip(s->in, LOG_HEAD + h.stored);
 	return err < 0 ? err : 1;
 }
 
@@ -312,6 +349,7 @@ static int read_begin(struct log_source *s)
 		return -EINVAL;
 	}
 	input_skip(s->in, LOG_HEAD + h.stored);
+	s->next = (uint64_t)h.number + 1;
 	return 0;
 }
 

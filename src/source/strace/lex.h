@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum line_kind {
 	LINE_CALL,       /* text: "read(3, "x", 1) = 1" */
@@ -83,6 +84,25 @@ bool lex_element(struct word *rest, struct word *element);
 
 /* What "name=" is in a structure "{name=value, ...}", at its top level. */
 bool lex_member(struct word structure, const char *name, struct word *value);
+
+/* What a name of a call is made of. */
+static inline bool lex_is_name(char c)
+{
+	return ((unsigned char)((c | 32) - 'a') < 26) || (unsigned char)(c - '0') < 10 ||
+	       c == '_' || c == '$' || c == '?';
+}
+
+static inline const char *lex_blanks(const char *p)
+{
+	while (*p == ' ')
+		p++;
+	return p;
+}
+
+static inline bool lex_begins(const char *p, const char *with)
+{
+	return !strncmp(p, with, strlen(with));
+}
 
 bool word_is(struct word w, const char *text);
 bool word_has(struct word w, const char *text);

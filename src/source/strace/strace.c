@@ -298,9 +298,9 @@ static void strace_about(struct source *base, struct run *run)
 {
 	struct strace *s = (struct strace *)base;
 
+	run->command = s->argc ? s->argv : NULL;
 	text_about(&s->text, run, "imported from strace text");
 	run->started_ns = s->clock == CLOCK_EPOCH ? s->first_ns : 0;
-	run->command = s->argc ? s->argv : NULL;
 	run->pids = &s->pid;
 	run->npids = s->pid ? 1 : 0;
 	run->ended = s->ended;

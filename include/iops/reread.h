@@ -1,0 +1,38 @@
+/*
+ * reread.h - a JSON report back to the sums that it was made of.
+ */
+#ifndef IOPS_REREAD_H
+#define IOPS_REREAD_H
+
+#include "iops/run.h"
+
+#include <stddef.h>
+
+struct stats;
+
+/* What is kept of a report besides its sums. All zero is empty. */
+struct reread {
+	struct run run;
+	char **argv;
+	pid_t *pids;
+	uint64_t lost;
+};
+
+/*
+ * Add a report's sums to into, as of run number run, on the host of that name (0: hosts
+ * are not told apart). name: of the file, for messages. 0, or -errno, said why.
+ */
+struct reread_args {
+	const char *text, *name;
+	size_t len;
+	struct stats *into;
+	unsigned run;
+	bool hosts; /* tell hosts apart */
+};
+int reread(struct reread *r, const struct reread_args *args);
+void reread_fini(struct reread *r);
+
+/* Whether text begins like a JSON report. */
+bool reread_probe(const char *text, size_t len);
+
+#endif

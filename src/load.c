@@ -1,0 +1,156 @@
+/*
+ * load.c - the sums of saved runs: of JSON reports, and of traces of any kind
+ */
+#include "iops/load.h"
+#include "iops/diag.h"
+#include "iops/input.h"
+#include "iops/op.h"
+#include "iops/opts.h"
+#include "iops/replay.h"
+#include "iops/reread.h"
+#include "iops/sink.h"
+#include "iops/stats.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Inputs by what they are. */
+struct files {
+	struct input **trace, **report;
+	unsigned ntraces, nreports;
+	char **text; /* of the reports */
+	size_t *len;
+};
+
+static int sort_out(struct files *f, char *const *names)
+{
+	for (; *names; names++) {
+		struct input *in;
+		const char *head;
+		int err = input_open(&in, *names);
+		if (err < 0)
+			return err;
+		ssize_t n = input_head(in, &head);
+		if (n < 0 || !reread_probe(head, n)) {
+			f->trace[f->ntraces++] = in;
+			continue;
+		}
+		unsigned i = f->nreports++;
+		f->report[i] = in;
+		err = input_rest(in, &f->text[i], &f->len[i]);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+/* The first host that a report names; whether there is another one is seen from it. */
+static bool other_host(const struct files *f)
+{
+	const char *first = NULL;
+	size_t len = 0;
+
+	for (unsigned i = 0; i < f->nreports; i++) {
+		const char *p = strstr(f->text[i], "\"host\":");
+		p = p ? strchr(p + 7, '"') : NULL;
+		size_t n = p ? strcspn(p + 1, "\"") : 0;
+		if (p && first && (n != len || strncmp(first, p + 1, n)))
+			return true;
+		first = p ? p + 1 : first;
+		len = p ? n : len;
+	}
+	return false;
+}
+
+static int load_traces(
+	struct load *l, const struct options *o, struct names *names, struct files *f)
+{
+	bool hosts = f->nreports > 0 && f->ntraces > 0;
+	struct replay_inputs inputs = { f->trace, f->ntraces, hosts || other_host(f) };
+	unsigned n;
+
+	if (!f->ntraces)
+		return 0;
+	f->ntraces = 0; /* they are the replay's now */
+	int err = replay_open_inputs(&l->replay, o, names, &inputs);
+	if (!err)
+		err = replay_run(l->replay, stats_sink(l->stats));
+	if (err < 0)
+		return err;
+	const struct run *runs = replay_runs(l->replay, &n);
+	memcpy(l->runs, runs, n * sizeof(*runs));
+	l->nruns = n;
+	return 0;
+}
+
+static int load_reports(struct load *l, const struct files *f)
+{
+	bool hosts = other_host(f) || l->nruns;
+	int err = 0;
+
+	for (unsigned i = 0; i < f->nreports && !err; i++) {
+		struct reread_args args = { f->text[i], input_name(f->report[i]),
+			f->len[i], l->stats, l->nruns, hosts };
+		err = reread(&l->report[l->nreports++], &args);
+		l->runs[l->nruns++] = l->report[i].run;
+	}
+	return err;
+}
+
+static void sum_up(struct load *l)
+{
+	if (l->nruns == 1) {
+		l->run = l->runs[0];
+	} else {
+		runs_join(&l->run, l->runs, l->nruns);
+		for (unsigned i = 0; i < l->nruns; i++)
+			l->run.elapsed_ns += l->runs[i].elapsed_ns;
+	}
+	l->run.complete &= totals_whole(stats_totals(l->stats));
+}
+
+int load(struct load *l, const struct options *o, struct names *names, char *const *files)
+{
+	unsigned n = 0;
+
+	while (files[n])
+		n++;
+	struct files f = { calloc(n + 1, sizeof(struct input *)),
+		calloc(n + 1, sizeof(struct input *)), 0, 0,
+		calloc(n + 1, sizeof(char *)), calloc(n + 1, sizeof(size_t)) };
+	l->stats = stats_new(names, o->dims);
+	l->runs = calloc(n + 1, sizeof(*l->runs));
+	l->report = calloc(n + 1, sizeof(*l->report));
+	int err = -ENOMEM;
+	if (f.trace && f.report && f.text && f.len && l->stats && l->runs && l->report)
+		err = sort_out(&f, files);
+	if (!err)
+		err = load_traces(l, o, names, &f);
+	if (!err)
+		err = load_reports(l, &f);
+	if (!err)
+		sum_up(l);
+	for (unsigned i = 0; i < f.ntraces; i++)
+		input_close(f.trace[i]);
+	for (unsigned i = 0; i < f.nreports; i++) {
+		input_close(f.report[i]);
+		free(f.text[i]);
+	}
+	free(f.trace);
+	free(f.report);
+	free(f.text);
+	free(f.len);
+	return err;
+}
+
+void load_fini(struct load *l)
+{
+	for (unsigned i = 0; i < l->nreports; i++)
+		reread_fini(&l->report[i]);
+	replay_close(l->replay);
+	stats_free(l->stats);
+	free(l->report);
+	free(l->runs);
+	*l = (struct load){ 0 };
+}

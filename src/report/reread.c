@@ -1,0 +1,299 @@
+/*
+ * reread.c - a JSON report back to sums
+ *
+ * Every counter and every bucket of a report's histograms is exact, so the sums of
+ * several reports are those of their runs together.
+ */
+#include "iops/reread.h"
+#include "iops/diag.h"
+#include "iops/names.h"
+#include "reread_row.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+bool reread_probe(const char *text, size_t len)
+{
+	size_t i = 0;
+
+	while (i < len && isspace((unsigned char)text[i]))
+		i++;
+	return i < len && text[i] == '{' &&
+	       memmem(text, len < 256 ? len : 256, "\"iops.report/", 13);
+}
+
+/*
+ * cJSON holds numbers as doubles. Integers that these cannot hold exactly are put in
+ * quotes, and read as text.
+ */
+static char *quote_integers(const char *text, size_t len)
+{
+	char *out = malloc(len + len / 8 + 3), *to = out;
+	bool string = false;
+
+	for (size_t i = 0; out && i < len; i++) {
+		size_t digits = 0;
+		if (!string)
+			while (i + digits < len &&
+				isdigit((unsigned char)text[i + digits]))
+				digits++;
+		char after = i + digits < len ? text[i + digits] : 0;
+		bool big = digits > 15 && after != '.' && after != 'e';
+		if (big)
+			*to++ = '"';
+		if (digits) {
+			memcpy(to, text + i, digits);
+			to += digits;
+			i += digits - 1;
+		}
+		if (big)
+			*to++ = '"';
+		if (digits)
+			continue;
+		if (string && text[i] == '\\' && i + 1 < len)
+			*to++ = text[i++];
+		else if (text[i] == '"')
+			string = !string;
+		*to++ = text[i];
+	}
+	if (out)
+		*to = 0;
+	return out;
+}
+
+static void get_text(char *out, size_t size, const cJSON *o, const char *key)
+{
+	const char *s = cJSON_GetStringValue(json_get(o, key));
+
+	snprintf(out, size, "%s", s ? s : "");
+}
+
+/* "2026-01-02T03:04:05.123456789Z" to ns since 1970; 0 if it is none. */
+static uint64_t get_time(const cJSON *o, const char *key)
+{
+	const char *s = cJSON_GetStringValue(json_get(o, key));
+	struct tm tm = { 0 };
+	const char *p = s ? strptime(s, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+
+	if (!p || *p != '.')
+		return 0;
+	return timegm(&tm) * UINT64_C(1000000000) + strtoull(p + 1, NULL, 10);
+}
+
+static int get_words(struct reread *r, const cJSON *run)
+{
+	const cJSON *list = json_get(run, "command"), *one;
+	int n = cJSON_GetArraySize(list), i = 0;
+
+	r->argv = calloc(n + 1, sizeof(*r->argv));
+	if (!r->argv)
+		return -ENOMEM;
+	cJSON_ArrayForEach (one, list)
+		if (cJSON_IsString(one) && (r->argv[i] = strdup(one->valuestring)))
+			i++;
+	r->run.command = i ? r->argv : NULL;
+	list = json_get(run, "pids");
+	r->pids = calloc(cJSON_GetArraySize(list) + 1, sizeof(*r->pids));
+	if (!r->pids)
+		return -ENOMEM;
+	cJSON_ArrayForEach (one, list)
+		r->pids[r->run.npids++] = (pid_t)json_value(one);
+	r->run.pids = r->pids;
+	return 0;
+}
+
+static int signal_of(const char *name)
+{
+	char buf[16];
+
+	for (int sig = 1; name && sig < NSIG; sig++)
+		if (!strcmp(signal_name(sig, buf), name))
+			return sig;
+	return 0;
+}
+
+static int get_run(struct reread *r, const cJSON *run, struct totals *t)
+{
+	const cJSON *end = json_get(run, "exit"), *v = json_get(run, "verified"), *one;
+
+	get_text(r->run.id, sizeof(r->run.id), run, "id");
+	get_text(r->run.boot_id, sizeof(r->run.boot_id), run, "boot_id");
+	get_text(r->run.host, sizeof(r->run.host), run, "host");
+	get_text(r->run.kernel, sizeof(r->run.kernel), run, "kernel");
+	get_text(r->run.backend, sizeof(r->run.backend), run, "backend");
+	get_text(r->run.why, sizeof(r->run.why), run, "backend_reason");
+	r->run.started_ns = get_time(run, "started_at");
+	r->run.elapsed_ns = json_number(run, "elapsed_ns");
+	r->run.complete = cJSON_IsTrue(json_get(run, "complete"));
+	r->run.counters_only = !strcmp(r->run.backend, "proc");
+	r->run.machine_wide = !strcmp(r->run.backend, "system");
+	r->run.imported = !strncmp(r->run.why, "imported", 8);
+	r->run.verifies = v != NULL;
+	r->run.ended = end != NULL;
+	r->run.status = (int)json_number(end, "code") << 8 |
+			signal_of(cJSON_GetStringValue(json_get(end, "signal")));
+	r->lost = json_number(run, "lost");
+	t->lost += r->lost;
+	t->threads += json_number(v, "threads");
+	t->matched += json_number(v, "matched");
+	t->unchecked += json_number(v, "unchecked");
+	t->off_calls += json_value(json_get(v, "calls_difference"));
+	t->off_bytes += json_value(json_get(v, "bytes_difference"));
+	cJSON_ArrayForEach (one, json_get(run, "notes")) {
+		const char *note = cJSON_GetStringValue(json_get(one, "note"));
+		for (int i = 0; note && i < NNOTES; i++)
+			if (!strcmp(op_note_name(i), note))
+				t->notes[i] += json_number(one, "processes");
+	}
+	t->notes[NOTE_RUNNING] += json_number(run, "still_running");
+	return get_words(r, run);
+}
+
+static void get_octave(struct octave *o, const cJSON *bucket, const char *key)
+{
+	const cJSON *x = json_get(bucket, key);
+
+	o->operations += json_number(x, "operations");
+	o->bytes += json_number(x, "bytes");
+}
+
+static void get_totals(const cJSON *top, struct totals *t)
+{
+	const cJSON *ledger = json_get(top, "ledger"), *one;
+
+	t->storage_read += json_number(ledger, "storage_read_bytes");
+	t->storage_written += json_number(ledger, "storage_write_bytes");
+	cJSON_ArrayForEach (one, json_get(json_get(top, "histogram"), "size_bytes")) {
+		unsigned i = hist_octave(json_number(one, "from"));
+		struct octave all = { 0 }, sides[2] = { 0 };
+		get_octave(&sides[0], one, "read");
+		get_octave(&sides[1], one, "write");
+		get_octave(&all, one, "all");
+		for (int k = 0; k < 2; k++) {
+			t->size[k][i].operations += sides[k].operations;
+			t->size[k][i].bytes += sides[k].bytes;
+		}
+		t->pair[i].operations +=
+			sides[0].operations + sides[1].operations - all.operations;
+	}
+}
+
+static int get_errors(const cJSON *top, struct stats *into)
+{
+	const cJSON *one;
+	int err = 0;
+
+	cJSON_ArrayForEach (one, json_get(top, "errors")) {
+		const char *call = cJSON_GetStringValue(json_get(one, "call")),
+			   *name = cJSON_GetStringValue(json_get(one, "errno"));
+		if (!call || !name || err)
+			continue;
+		struct fault f = {
+			names_call(stats_names(into), call, strlen(call)),
+			reread_errno(name),
+			json_number(one, "count"),
+		};
+		err = stats_add_fault(into, &f);
+	}
+	return err;
+}
+
+/* What the kernel tells apart as no files: pipes, sockets and terminals. */
+static void get_apart(const cJSON *by, struct totals *t)
+{
+	const cJSON *one;
+
+	cJSON_ArrayForEach (one, json_get(by, "file")) {
+		int type = file_type_of(cJSON_GetStringValue(json_get(one, "type")));
+		if (type != FILE_PIPE && type != FILE_SOCKET && type != FILE_TTY)
+			continue;
+		for (int c = CLASS_READ; c <= CLASS_WRITE; c++) {
+			const cJSON *s = json_get(one, op_class_name(c));
+			t->apart_operations += json_number(s, "operations");
+			t->apart_bytes += json_number(s, "bytes");
+		}
+	}
+}
+
+/* Whether it holds all the breakdowns that are asked for. */
+static int check_breakdowns(const struct reread_args *a, const cJSON *by)
+{
+	for (unsigned d = 0; d < NDIMS; d++)
+		if (stats_dims(a->into) >> d & 1 && !json_get(by, dim_name(d))) {
+			diag("%s: holds no breakdown by %s", a->name, dim_name(d));
+			return -ENODATA;
+		}
+	return 0;
+}
+
+static int get_all(struct reread *r, const struct reread_args *a, const cJSON *top)
+{
+	struct totals *t = stats_totals_of(a->into);
+	const cJSON *run = json_get(top, "run"), *by = json_get(top, "by"), *layer;
+	struct reread_rows rows = { .into = a->into, .run = a->run };
+	int err = check_breakdowns(a, by);
+
+	if (!err)
+		err = get_run(r, run, t);
+	if (err < 0)
+		return err;
+	if (a->hosts)
+		rows.host =
+			names_add(stats_names(a->into), r->run.host, strlen(r->run.host));
+	get_totals(top, t);
+	get_apart(by, t);
+	err = get_errors(top, a->into);
+	if (!err)
+		err = reread_rows(&rows, by, json_get(run, "still_running_processes"));
+	cJSON_ArrayForEach (layer, json_get(top, "layers")) {
+		struct reread_rows below = rows;
+		unsigned i = LAYER_MAIN + 1;
+		while (i < NLAYERS && strcmp(op_layer_name(i), layer->string))
+			i++;
+		if (err || i == NLAYERS)
+			continue;
+		below.into = stats_layer_of(a->into, i);
+		err = below.into ? reread_rows(&below, json_get(layer, "by"), NULL)
+				 : -ENOMEM;
+	}
+	return err;
+}
+
+int reread(struct reread *r, const struct reread_args *args)
+{
+	char *text = quote_integers(args->text, args->len);
+	cJSON *top = text ? cJSON_Parse(text) : NULL;
+	const char *schema = cJSON_GetStringValue(json_get(top, "schema"));
+	int err = 0;
+
+	*r = (struct reread){ 0 };
+	if (!top)
+		diag("%s: not JSON", args->name);
+	else if (!schema || strcmp(schema, "iops.report/1"))
+		diag("%s: not a report of schema iops.report/1", args->name);
+	else
+		err = get_all(r, args, top);
+	if (!schema || strcmp(schema, "iops.report/1"))
+		err = -EINVAL;
+	else if (err == -EINVAL)
+		diag("%s: damaged, or of another version", args->name);
+	else if (err < 0 && err != -ENODATA)
+		diag_err(err, "%s", args->name);
+	cJSON_Delete(top);
+	free(text);
+	return err;
+}
+
+void reread_fini(struct reread *r)
+{
+	for (int i = 0; r->argv && r->argv[i]; i++)
+		free(r->argv[i]);
+	free(r->argv);
+	free(r->pids);
+	*r = (struct reread){ 0 };
+}

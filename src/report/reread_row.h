@@ -1,0 +1,31 @@
+/*
+ * reread_row.h - rows of a JSON report back to rows of statistics.
+ */
+#ifndef IOPS_REPORT_REREAD_ROW_H
+#define IOPS_REPORT_REREAD_ROW_H
+
+#include "iops/op.h"
+#include "iops/stats.h"
+
+#include <cjson/cJSON.h>
+
+struct reread_rows {
+	struct stats *into;
+	unsigned run;
+	uint32_t host; /* name; 0: hosts are not told apart */
+};
+
+/* NULL-safe. */
+const cJSON *json_get(const cJSON *o, const char *key);
+
+/* A number, which may stand in quotes; 0 if it is none. */
+uint64_t json_number(const cJSON *o, const char *key);
+int64_t json_value(const cJSON *item);
+
+/* Add every breakdown. running: the processes that were left behind. 0 or -errno. */
+int reread_rows(const struct reread_rows *r, const cJSON *by, const cJSON *running);
+
+/* The number of "ENOENT". */
+int reread_errno(const char *name);
+
+#endif

@@ -1,0 +1,65 @@
+#!/bin/sh
+# shellcheck disable=SC2016
+# Many runs summed, two runs compared.
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+
+all=file,dir,type,process,thread,command,call,kind,device,mount,error
+m="$HELP/mkio"
+"$IOPS" run --by $all -e all -l a.iops --json -o a.json -- "$m" -o want.json -t 3 'write f%t 4096*10' 'read f%t 512*80' 'sendfile f0 g 1000*2' 'pipe 10*3' 'openfail 2' 'fsync f0 2'
+"$IOPS" run --by $all -e all -l b.iops --json -o b.json -- "$m" -o want.json 'write f0 100*7' 'read f0 10*7' 'openfail 1' 'sock 10*4'
+"$IOPS" run --by $all -e all -l c.iops --json -o c.json -- sh -c 'cat /etc/passwd | wc; ls /nosuch; cp /etc/services copy' >/dev/null 2>&1
+
+cat >same.py <<'P'
+import json, sys
+def norm(x):		# rows of equal weight may stand in another order
+    if isinstance(x, dict): return {k: norm(v) for k, v in x.items() if k != "reported_at"}
+    return sorted(json.dumps(norm(i), sort_keys=True) for i in x) if isinstance(x, list) else x
+a, b = (norm(json.load(open(f))) for f in sys.argv[1:3])
+bad = [k for k in b if a.get(k) != b[k]]
+print(bad, [(a[k], b[k]) for k in bad][:1])
+sys.exit(bool(bad))
+P
+same() { ok "$1" /usr/bin/python3 same.py "$2" "$3"; }
+merge() { "$IOPS" merge --by $all --json "$@"; }
+
+merge a.json >one.json; same "a report by itself stays as it is" one.json a.json
+merge a.iops >one.json; same "... and so does a log" one.json a.json
+merge a.json b.json c.json >json.json; merge a.iops b.iops c.iops >logs.json
+same "three reports are what their three logs are" json.json logs.json
+merge c.json a.json b.json >other.json
+is "the order does not matter" "$(json other.json 'j["total"]')" "$(json json.json 'j["total"]')"
+merge a.json b.json >ab.json; merge ab.json c.json >abc.json
+is "sums of sums are sums" "$(json abc.json '(j["total"], j["histogram"], j["ledger"])')" "$(json json.json '(j["total"], j["histogram"], j["ledger"])')"
+for f in a b c json; do mv $f.json $f.keep; cp $f.keep $f.json; done
+is "counters add exactly" "$(/usr/bin/python3 -c '
+import json
+l = [json.load(open(f + ".json")) for f in "abc"]; s = json.load(open("json.json"))
+keys = ("operations", "errors", "again", "interrupted", "bytes", "requested_bytes", "time_ns")
+print([(c, k) for c in ("read", "write", "all", "sync", "meta") for k in keys if sum(x["total"][c][k] for x in l) != s["total"][c][k]],
+    sum(x["run"]["elapsed_ns"] for x in l) == s["run"]["elapsed_ns"],
+    sum(h["all"]["bytes"] for x in l for h in x["histogram"]["size_bytes"]) == sum(h["all"]["bytes"] for h in s["histogram"]["size_bytes"]),
+    sum(x["run"]["verified"]["matched"] for x in l) == s["run"]["verified"]["matched"], len(s["run"]["runs"]))')" "[] True True True 3"
+ok "matches the schema" /usr/bin/python3 -m jsonschema -i json.json "$ROOT/share/report-1.schema.json"
+ok "a table, too" sh -c '"$0" merge a.json b.iops | grep -q "^iops: 2 runs"' "$IOPS"
+sed 's/"host":"[^"]*"/"host":"elsewhere"/' b.json >far.json
+merge a.json far.json >hosts.json
+is "hosts are told apart" "$(json hosts.json 'sorted({f["host"] for f in j["by"]["file"] if f["path"]})' | tr -d "[]'" | wc -w)" 2
+status "--by of what a report does not hold" 1 "$IOPS" merge --by host a.json
+ok "... is said" grep -q 'a.json: holds no breakdown by host' status.out
+status "no report" 1 "$IOPS" merge /etc/passwd
+printf '{"schema": "iops.report/1", "run": ' >broken.json
+status "a broken one" 1 "$IOPS" merge broken.json
+ok "... is said" grep -q 'broken.json: not JSON' status.out
+
+"$IOPS" diff --json a.json b.iops >d.json; is "diff: status" $? 0
+is "diff: totals, exactly" "$(json d.json '[(c, k) for c in ("read", "write", "all", "sync", "meta") for k in ("operations", "bytes", "errors") for t in [j["total"][c][k]] if t["change"] != t["b"] - t["a"]]')" "[]"
+is "... are those of the runs" "$(json d.json '[j["total"][c][k][s] for s in "ab" for c in ("read", "write", "all") for k in ("operations", "bytes")]')" \
+	"$(/usr/bin/python3 -c 'import json; print([json.load(open(f + ".json"))["total"][c][k] for f in "ab" for c in ("read", "write", "all") for k in ("operations", "bytes")])')"
+is "... by call and file they add up to them" "$(json d.json '[(d, k, s) for d in ("file", "call") for k in ("operations", "bytes") for s in "ab" if sum(r[c][k][s] for r in j["by"][d] for c in ("read", "write")) != sum(j["total"][c][k][s] for c in ("read", "write"))]')" "[]"
+is "... what changed most comes first" "$(json d.json '[d for d in ("file", "call") for x in [[abs(r["all"]["bytes"]["change"]) for r in j["by"][d]]] if x != sorted(x, reverse=True)]')" "[]"
+"$IOPS" diff --json a.json a.iops >d.json
+is "a run does not differ from itself" "$(json d.json '[r for d in j["by"].values() for r in d if r["changed"]], j["total"]["all"]["bytes"]["change"]')" "([], 0)"
+ok "the table fits 80 columns" sh -c 'COLUMNS=80 "$0" diff a.json c.json | tee t.txt | [ "$(wc -L)" -le 80 ] && grep -q "^total bytes .* %$" t.txt' "$IOPS"
+status "two files, not one" 2 "$IOPS" diff a.json
+plan
