@@ -88,11 +88,18 @@ check-only: all $(UNIT) $(HELP) arrows
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help CMOCKA_MESSAGE_OUTPUT=TAP \
 	   DATA=$(CURDIR)/tests/data prove $(if $(V),-v) --timer $(UNIT) $(or $(T),tests/t/*.t)
 
-build/fuzz/%: tests/fuzz/%.c $(filter-out src/main.c,$(SRC))
-	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined $^ $(LDLIBS) -o $@
+# A fuzzer for each reader of foreign or saved bytes; real ones in tests/data are its seeds.
+FB      := build/$(notdir $(CLANG))/fuzzer-no-link-address-undefined
+fuzzlib:
+	$(Q)$(MAKE) --no-print-directory CC=$(CLANG) SAN=fuzzer-no-link,address,undefined COV= $(FB)/libiops.a
+build/fuzz/%: tests/fuzz/%.c tests/fuzz/fuzz.h fuzzlib
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
+	   -fno-sanitize-recover=all $< $(FB)/libiops.a $(LDLIBS) -o $@
 fuzz: $(FUZZ)
 	$(Q)for f in $^; do mkdir -p $$f.corpus && \
-	   $$f -max_total_time=$(or $(TIME),30) -artifact_prefix=$$f. $$f.corpus tests/data || exit 1; done
+	   $$f -max_total_time=$(or $(TIME),30) -artifact_prefix=$$f. -verbosity=0 -print_final_stats=1 \
+	      $$f.corpus tests/data 2>&1 | grep -v '^INFO\|^stat::\(new\|slow\)' && \
+	   ! ls $$f.crash-* $$f.oom-* $$f.timeout-* $$f.leak-* 2>/dev/null || exit 1; done
 
 $(B)/bench: tests/bench/stats.c $(B)/libiops.a
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $^ $(LDLIBS) -o $@
@@ -122,9 +129,11 @@ deps-test:
 install: all
 	install -Dm755 $(B)/iops $(DESTDIR)$(PREFIX)/bin/iops
 	install -Dm644 man/iops.1 $(DESTDIR)$(PREFIX)/share/man/man1/iops.1
+	install -Dm644 man/iops-log.5 $(DESTDIR)$(PREFIX)/share/man/man5/iops-log.5
 	install -Dm644 share/report-1.schema.json $(DESTDIR)$(PREFIX)/share/iops/report-1.schema.json
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/iops $(DESTDIR)$(PREFIX)/share/man/man1/iops.1
+	rm -f $(DESTDIR)$(PREFIX)/bin/iops $(DESTDIR)$(PREFIX)/share/man/man1/iops.1 \
+	   $(DESTDIR)$(PREFIX)/share/man/man5/iops-log.5
 	rm -rf $(DESTDIR)$(PREFIX)/share/iops
 dist:
 	git archive --prefix=iops-$(VERSION)/ -o iops-$(VERSION).tar.gz HEAD
@@ -132,7 +141,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all hint check check-only fuzz bench arrows lint demo deps deps-test install uninstall dist clean FORCE
+.PHONY: all hint check check-only fuzz fuzzlib bench arrows lint demo deps deps-test install uninstall dist clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(OBJ:.o=.d) $(addsuffix .d,$(UNIT))

@@ -39,14 +39,16 @@ static const struct option_row rows[] = {
 		"columns of the rows; 'iops help columns' lists them" },
 	{ 'e', true, "trace", "SET",
 		"calls that count: data, sync, classic, net, meta,\n"
-		"all or names; !x excludes (default data,sync)" },
+		"all or names; !x excludes (default data,sync; of\n"
+		"a saved trace all that it holds)" },
 	{ 'P', true, "path", "GLOB", "keep only files whose path matches" },
 	{ 'Y', false, "type", "LIST", "keep only files of these types" },
 	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
 	{ 'b', true, "backend", "NAME", "auto (default), ptrace, proc or system" },
 	{ 'l', true, "log", "FILE", "keep the operation log; - is standard output" },
 	{ 'M', false, "from", "FORMAT",
-		"iops, strace, fs_usage or fuse-trace (default: by content)" },
+		"iops, strace, fs_usage or fuse-trace (default:\n"
+		"by content)" },
 	{ 'A', false, "from-time", "TIME",
 		"what began later: seconds since the start of the\n"
 		"run, or 2026-01-31T12:00:00.5Z" },

@@ -11,6 +11,7 @@
 #include "iops/names.h"
 #include "iops/op.h"
 #include "iops/opts.h"
+#include "iops/reread.h"
 #include "iops/sink.h"
 #include "iops/sinks.h"
 #include "iops/source.h"
@@ -64,7 +65,10 @@ static const struct source_ops *recognise(const struct options *o, struct input 
 			best = source_readers[i];
 		}
 	}
-	if (!best)
+	if (!best && reread_probe(head, len))
+		diag("%s: a JSON report; 'iops merge' and 'iops diff' take it",
+			input_name(in));
+	else if (!best)
 		diag("%s: %s; --from tells what it is", input_name(in),
 			len ? "no trace that iops knows" : "empty");
 	return best;

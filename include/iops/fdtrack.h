@@ -45,6 +45,14 @@ void fdtrack_close(struct fdtrack *t, struct fd_table *table, int fd);
 void fdtrack_close_range(
 	struct fdtrack *t, struct fd_table *table, unsigned from, unsigned to);
 void fdtrack_set_cloexec(struct fd_table *table, int fd, bool on);
+void fdtrack_cloexec_range(struct fd_table *table, unsigned from, unsigned to);
+
+/*
+ * Do in one table what was done in another since that was a copy of base: for a child
+ * whose parent was mistaken. 0 or -ENOMEM.
+ */
+int fdtrack_replay(
+	struct fd_table *to, const struct fd_table *base, const struct fd_table *changed);
 
 /* What fd stands for, kept although it may be closed; to be given, or dropped. */
 struct fd_open *fdtrack_hold(const struct fd_table *table, int fd);

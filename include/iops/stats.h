@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/types.h>
 
 struct sink;
@@ -150,8 +151,13 @@ int stats_add_fault(struct stats *s, const struct fault *f);
 struct totals *stats_totals_of(struct stats *s);
 struct stats *stats_layer_of(struct stats *s, unsigned layer);
 
-/* A series that is there. NULL: no memory. */
-struct series *series_of(struct series **s);
+/* A series that is there. NULL: no memory. Here, as it is asked for every operation. */
+static inline struct series *series_of(struct series **s)
+{
+	if (!*s)
+		*s = (struct series *)calloc(1, sizeof(**s));
+	return *s;
+}
 
 /* Add b to a. 0 or -ENOMEM. */
 int series_merge(struct series *a, const struct series *b);

@@ -66,6 +66,10 @@ static inline uint64_t wire_get(struct wire_in *in)
 {
 	if (in->p < in->end && *in->p < 0x80)
 		return *in->p++;
+	if (in->end - in->p >= 2 && in->p[1] < 0x80) {
+		in->p += 2;
+		return (in->p[-2] & 0x7f) | (uint64_t)in->p[-1] << 7;
+	}
 	return wire_get_slow(in);
 }
 

@@ -190,6 +190,35 @@ void fdtrack_set_cloexec(struct fd_table *table, int fd, bool on)
 		table->slot[fd].cloexec = on;
 }
 
+void fdtrack_cloexec_range(struct fd_table *table, unsigned from, unsigned to)
+{
+	for (unsigned fd = from; fd < (unsigned)table->n && fd <= to; fd++)
+		table->slot[fd].cloexec = true;
+}
+
+int fdtrack_replay(
+	struct fd_table *to, const struct fd_table *base, const struct fd_table *changed)
+{
+	int n = base->n > changed->n ? base->n : changed->n;
+
+	for (int fd = 0; fd < n; fd++) {
+		struct fd_slot is =
+			fd < changed->n ? changed->slot[fd] : (struct fd_slot){ 0 };
+		if (is.open == fdtrack_get(base, fd))
+			continue;
+		int err = is.open ? reach(to, fd) : 0;
+		if (err < 0)
+			return err;
+		if (is.open)
+			is.open->refs++;
+		if (fd < to->n) {
+			let_go(&to->slot[fd]);
+			to->slot[fd] = is;
+		}
+	}
+	return 0;
+}
+
 struct fd_open *fdtrack_hold(const struct fd_table *table, int fd)
 {
 	struct fd_open *open = fdtrack_get(table, fd);

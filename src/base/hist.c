@@ -85,9 +85,12 @@ int hist_fill(struct hist *h, uint64_t lower, uint64_t n)
 
 void hist_subtract(struct hist *from, const struct hist *what)
 {
-	for (unsigned i = 0; i < what->len; i++)
-		if (what->count[i])
-			from->count[what->first + i - from->first] -= what->count[i];
+	/* What is not there stays so, whatever a log says of second sides. */
+	for (unsigned i = 0; i < what->len; i++) {
+		unsigned at = what->first + i - from->first;
+		if (at < from->len)
+			from->count[at] -= what->count[i];
+	}
 	from->n -= what->n;
 	from->sum -= what->sum;
 }

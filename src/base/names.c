@@ -122,6 +122,7 @@ void names_free(struct names *n)
 
 uint32_t names_add(struct names *n, const char *s, size_t len)
 {
+	len = strnlen(s, len); /* a name ends at a NUL, whatever a text says */
 	if (!len)
 		return 0;
 

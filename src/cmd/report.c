@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { EXIT_DAMAGED = 3 };
+enum { EXIT_DAMAGED = 3, MAX_GAP = 1000000 /* intervals without an operation */ };
 
 struct work {
 	const struct options *o;
@@ -42,9 +42,14 @@ static int pace_put(struct sink *sink, const struct op *op)
 {
 	struct work *w = (struct work *)((char *)sink - offsetof(struct work, pace));
 	uint64_t end = op->start_ns + (op->dur_ns == OP_NO_TIME ? 0 : op->dur_ns);
+	uint64_t every = w->o->interval_ns;
 	int err = 0;
 
-	for (; !err && end >= w->due_ns; w->due_ns += w->o->interval_ns)
+	/* A time beyond all sense, as of a damaged text, is no reason for endless rows.
+	 */
+	if (end > w->due_ns && (end - w->due_ns) / every > MAX_GAP)
+		w->due_ns = end - end % every;
+	for (; !err && end >= w->due_ns; w->due_ns += every)
 		err = sink_tick(w->rows, w->due_ns);
 	return err ? err : sink_put(&w->session.fan, op);
 }

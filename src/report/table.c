@@ -98,7 +98,8 @@ static const char *value_text(const struct value *v, enum units u, char *buf)
 	case VALUE_BYTE_RATE:
 		return units_rate(buf, v->rate, u);
 	case VALUE_RATE:
-		return units_count(buf, (uint64_t)(v->rate + 0.5), u);
+		return units_count(
+			buf, v->rate < 1e18 ? (uint64_t)(v->rate + 0.5) : UINT64_MAX, u);
 	case VALUE_COUNT:
 		return units_count(buf, v->num, u);
 	default:

@@ -6,13 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct series *series_of(struct series **s)
-{
-	if (!*s)
-		*s = calloc(1, sizeof(**s));
-	return *s;
-}
-
 void series_fini(struct series *s)
 {
 	hist_fini(&s->size);

@@ -300,7 +300,7 @@ int stats_add_fault(struct stats *s, const struct fault *f)
 static int fault_add(struct stats *s, const struct op *op)
 {
 	return stats_add_fault(
-		s, &(struct fault){ op->call & OP_CALL, (int)-op->ret, 1 });
+		s, &(struct fault){ op->call & OP_CALL, (int)-(uint64_t)op->ret, 1 });
 }
 
 static void totals_add(struct stats *s, const struct op *op)
@@ -356,8 +356,9 @@ static int put_notice(struct stats *s, const struct op *op, struct proc *p)
 		t->threads += op->fd == 0;
 		t->matched += op->fd == 0 && !op->ret && !op->offset;
 		t->unchecked += op->fd != 0;
-		t->off_calls += op->ret;
-		t->off_bytes += op->offset;
+		/* Without sign: a log can say anything. */
+		t->off_calls = (int64_t)((uint64_t)t->off_calls + op->ret);
+		t->off_bytes = (int64_t)((uint64_t)t->off_bytes + op->offset);
 		break;
 	case OP_NOTE:
 		if (op->ret < 0 || op->ret >= NNOTES || p->notes & 1u << op->ret)
@@ -411,7 +412,7 @@ static int stats_put(struct sink *sink, const struct op *op)
 	if (at < 0)
 		return -ENOMEM;
 	if (op_kind_class(op->kind) == CLASS_NOTICE)
-		return put_notice(s, op, s->proc + at);
+		return put_notice(s, op, s->proc ? s->proc + at : NULL);
 	if (!s->proc[at].comm)
 		s->proc[at].comm = op->comm;
 	for (unsigned left = s->dims; left && !err; left &= left - 1)

@@ -152,9 +152,9 @@ static enum op_kind meta_kind(struct fs_word call)
 }
 
 /*
- * All calls with "read" or "write" in their name move data, in that direction. But a
- * readlink() of no known size tells of a name, and a call of Carbon ("PBReadFork") is
- * no system call: it stands around the calls that it made.
+ * All calls with "read" or "write" in their name move data, in that direction: so does
+ * readlink. But a call of Carbon ("PBReadFork") is no system call: it stands around the
+ * calls that it made.
  */
 static void set_kind(struct op *op, const struct fs_line *l)
 {
@@ -166,7 +166,7 @@ static void set_kind(struct op *op, const struct fs_line *l)
 	op->layer = block >= 0 ? LAYER_BLOCK : LAYER_MAIN;
 	if (block >= 0)
 		op->kind = block;
-	else if (carbon || (begins(call, "readlink") && l->bytes < 0))
+	else if (carbon)
 		op->kind = OP_META;
 	else if (reads(call))
 		op->kind = OP_READ;

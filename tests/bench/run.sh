@@ -36,4 +36,10 @@ alone=$($iops "$HELP/loop" idle 20000 0) among=$($iops "$HELP/loop" idle 20000 2
 awk -v a="$alone" -v b="$among" 'BEGIN { printf "%-66s %6.2f\n", "a busy thread among 2,000 idle ones, over alone", b / a }'
 # shellcheck disable=SC2046
 $iops "$HELP/loop" pair 3 | awk '{ printf "%-66s %6.2f\n", "two equal busy threads: one over the other", $1 / $2 }'
+compare "the same with a log, over without" "$iops $HELP/loop io $N" "$IOPS run -q -o /dev/null -l /dev/null -- $HELP/loop io $N"
+# Text of strace: how fast it is read, beside counting its words.
+strace -f -ttt -T -o one "$HELP/mkio" -o w -t 4 'write f%t 100*2000' 'read f%t 64*2000' 'pwrite g%t 4096*500 7'
+for i in $(seq "$((${MB:-100} * 1000000 / $(stat -c %s one)))"); do cat one; done >text
+compare "$(($(stat -c %s text) / 1000000)) MB of strace text: iops report over wc -w" "wc -w text" "$IOPS report -q text"
+awk -v s="$(stat -c %s text)" -v us="$B" 'BEGIN { printf "%-66s %6.0f\n", "... MB a second", s / us }'
 "$BENCH"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2086,SC2016
+# shellcheck disable=SC2086,SC2016,SC2046
 # Text of strace with many sets of options: each says what mkio knows it did.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
@@ -31,7 +31,7 @@ openat_rel@.@rel@10*2|write@f@0*3|write@f@1*7'
 words() { echo "$all" | tr -d '\n' | tr '@' ' '; }
 
 for opts in "-f" "-f -ttt -T -y" "-f -tt -yy -v" "-f -r -x -s 30" "-f -xx -i -n" "-ff -ttt -y" \
-	"-f -t -s 4096 -C -q 2" "-ff -y" "-f -ttt -y -a 1 -X verbose"; do
+	"-f -t -s 4096 -C -q 2" "-f -T -y 2" "-ff -y" "-f -ttt -y -a 1 -X verbose"; do
 	strace $opts -o /dev/null true 2>/dev/null || case $opts in
 	*2) ;;
 	*) skip "this strace does not know $opts"; continue ;;

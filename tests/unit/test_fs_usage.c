@@ -57,7 +57,7 @@ static const struct wanted lines[] = {
 		"guarded_write_np", "", "Safari", OP_WRITE, FILE_UNKNOWN, LAYER_MAIN, 9,
 		9, US(1), NO_OFF, 3, 77 },
 	{ "10:00:00.000001  readlink            [  2]       /a  0.000001  ls.77",
-		"readlink", "/a", "ls", OP_META, FILE_UNKNOWN, LAYER_MAIN, -ENOENT, 0,
+		"readlink", "/a", "ls", OP_READ, FILE_REGULAR, LAYER_MAIN, -ENOENT, 0,
 		US(1), NO_OFF, -1, 77 },
 	{ "10:00:00.000001  bsdthread_create  0.000001  ls.77", "bsdthread_create", "",
 		"ls", OP_META, FILE_UNKNOWN, LAYER_MAIN, 0, 0, US(1), NO_OFF, -1, 77 },
@@ -233,7 +233,7 @@ static void captures(void **state)
 
 	(void)state;
 	reader_file(&r, &source_fs_usage, DATA "wide.txt");
-	reader_expect(&r, CLASS_READ, LAYER_MAIN, (struct sums){ 5, 2, 9204 });
+	reader_expect(&r, CLASS_READ, LAYER_MAIN, (struct sums){ 6, 3, 9204 });
 	reader_expect(&r, CLASS_WRITE, LAYER_MAIN, (struct sums){ 2, 0, 8320 });
 	reader_expect(&r, CLASS_SYNC, LAYER_MAIN, (struct sums){ 2, 0, 0 });
 	reader_expect(&r, CLASS_READ, LAYER_BLOCK, (struct sums){ 4, 1, 53248 });

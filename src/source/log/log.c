@@ -20,7 +20,9 @@
 #include <string.h>
 #include <zstd.h>
 
-#define OPS_MAX (UINT64_C(1) << 62) /* more than any log has */
+#define OPS_MAX    (UINT64_C(1) << 62) /* more than any log has */
+/* So many bytes are searched for blocks within blocks that are damaged: not for ever. */
+#define SEARCH_MAX (UINT64_C(1) << 30)
 
 enum { TOLD_MAX = 3 /* places of damage that are told one by one */ };
 
@@ -37,9 +39,10 @@ struct log_source {
 	uint64_t end_ns;   /* the latest moment */
 	uint64_t start_ns; /* of the command's first program */
 	uint64_t places, lost, lost_now;
-	uint64_t next; /* number of the block that comes next */
-	bool ended;    /* its last block was read: nothing is missing behind it */
-	bool over;     /* what else there is belongs to another log */
+	uint64_t searched; /* bytes whose CRC was wrong */
+	uint64_t next;     /* number of the block that comes next */
+	bool ended;        /* its last block was read: nothing is missing behind it */
+	bool over;         /* what else there is belongs to another log */
 };
 
 struct head {
@@ -92,6 +95,17 @@ static bool crc_right(const uint8_t *p, const struct head *h)
 	return wire_get_fixed(&at, 4) == crc;
 }
 
+/* How many bytes there are at least up to the next magic. */
+static ssize_t next_magic(struct log_source *s)
+{
+	const void *bytes;
+	ssize_t n = input_peek(s->in, INPUT_HEAD, &bytes);
+	const char *first = bytes, *p = memmem(first + 1, n - 1, LOG_MAGIC, 4);
+
+	/* Its first bytes may be the last ones that are here. */
+	return p ? p - first : n - 3;
+}
+
 /*
  * The next whole block, wherever it begins; *skipped bytes were none. 1, 0 at the end,
  * or -errno. The payload is still in the input.
@@ -103,19 +117,20 @@ static int find_block(struct log_source *s, struct head *h, uint64_t *skipped)
 
 	*skipped = 0;
 	while ((n = input_peek(s->in, LOG_HEAD, &bytes)) >= LOG_HEAD) {
+		ssize_t skip = 0;
 		if (get_head(h, bytes)) {
 			n = input_peek(s->in, LOG_HEAD + h->stored, &bytes);
 			if (n < 0)
 				return (int)n;
 			if (n == (ssize_t)(LOG_HEAD + h->stored) && crc_right(bytes, h))
 				return 1;
+			s->searched += n;
+			skip = s->searched > SEARCH_MAX ? n : 0;
 		}
-		n = input_peek(s->in, INPUT_HEAD, &bytes);
-		const char *p = memmem((const char *)bytes + 1, n - 1, LOG_MAGIC, 4);
-		/* Its first bytes may be the last ones that are here. */
-		size_t skip = p ? (size_t)(p - (const char *)bytes) : (size_t)n - 3;
-		input_skip(s->in, skip ? skip : 1);
-		*skipped += skip ? skip : 1;
+		if (!skip)
+			skip = next_magic(s);
+		input_skip(s->in, skip);
+		*skipped += skip;
 	}
 	if (n > 0) {
 		*skipped += n;

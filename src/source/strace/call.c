@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
 /* Sum of the iov_len of "[{iov_base=..., iov_len=5}, ...]"; less than all if cut. */
 static uint64_t vec_sum(struct word vec)
@@ -70,7 +72,7 @@ static void side(
 	if (!lex_fd(event_arg(e, fd_at), &fd, &path))
 		return;
 	struct fd_open *o = fd_look(s, e->task->proc, fd, path);
-	op->fd = fd;
+	op->fd = fd >= 0 ? fd : -1;
 	op->file = o ? o->file : 0;
 	if (where.len && *where.p == '[') {
 		where.p++; /* "[123]": what a pointer points to */
@@ -110,6 +112,14 @@ static int put_two(struct strace *s, const struct event *e, struct op *op,
 	return strace_put(s, &second);
 }
 
+static void inside(struct word *w)
+{
+	if (w->len && (*w->p == '[' || *w->p == '{')) {
+		w->p++;
+		w->len--;
+	}
+}
+
 /* "[{msg_hdr={...}, msg_len=5}, ...]": one operation a message. */
 static int put_messages(
 	struct strace *s, const struct event *e, struct op *op, struct word list)
@@ -118,14 +128,20 @@ static int put_messages(
 	int64_t left = e->call.ret;
 	int err = 0;
 
-	list.p += list.len && *list.p == '[';
-	list.len -= list.len && list.p[-1] == '[';
+	inside(&list);
 	for (bool first = true; left > 0 && !err && lex_element(&list, &one);
 		first = false) {
-		if (!lex_member(one, "msg_len", &len))
-			break;
+		struct word old = one;
+		inside(&old);
+		if (!lex_member(one, "msg_len", &len)) {
+			/* strace before 4.13: {{msg_name(0)=...}, 5} */
+			if (!lex_element(&old, &header) || !lex_element(&old, &len))
+				break;
+		} else if (!lex_member(one, "msg_hdr", &header)) {
+			header.len = 0;
+		}
 		op->ret = lex_number(len, 0);
-		op->want = lex_member(one, "msg_hdr", &header) ? msg_sum(header) : 0;
+		op->want = msg_sum(header);
 		op->call |= first ? 0 : OP_PART;
 		err = strace_put(s, op);
 		left--;
@@ -144,7 +160,7 @@ static int put_file(struct strace *s, const struct event *e, struct op *op,
 	const struct call_name *n, const struct syscall_desc *d)
 {
 	struct word flags = event_arg(e, d->flags);
-	bool peek = n->peek >= 0 && word_has(flags, "MSG_PEEK");
+	bool peek = n->peek >= 0 && lex_flag(flags, "MSG_PEEK", MSG_PEEK);
 
 	if (peek) {
 		op->kind = OP_PEEK;
@@ -160,7 +176,7 @@ static int put_file(struct strace *s, const struct event *e, struct op *op,
 		return put_messages(s, e, op, event_arg(e, 1));
 	/* MSG_TRUNC: the real length of the datagram, not what was copied. */
 	if (d->kind == OP_READ && op->ret > 0 && (uint64_t)op->ret > op->want &&
-		op->want && word_has(flags, "MSG_TRUNC"))
+		op->want && lex_flag(flags, "MSG_TRUNC", MSG_TRUNC))
 		op->ret = (int64_t)op->want;
 	if (op->want < (uint64_t)(op->ret > 0 ? op->ret : 0) && d->form != FORM_PLAIN)
 		op->want = op->ret; /* the list of buffers was abbreviated */
@@ -172,17 +188,22 @@ static enum file_type type_of_call(const struct event *e)
 {
 	static const struct {
 		const char *word;
+		unsigned mode;
 		enum file_type type;
-	} modes[] = { { "S_IFREG", FILE_REGULAR }, { "S_IFDIR", FILE_DIR },
-		{ "S_IFCHR", FILE_CHAR }, { "S_IFBLK", FILE_BLOCK },
-		{ "S_IFIFO", FILE_PIPE }, { "S_IFSOCK", FILE_SOCKET } };
-	struct word w = { 0 };
+	} modes[] = { { "S_IFREG", S_IFREG, FILE_REGULAR },
+		{ "S_IFDIR", S_IFDIR, FILE_DIR }, { "S_IFCHR", S_IFCHR, FILE_CHAR },
+		{ "S_IFBLK", S_IFBLK, FILE_BLOCK }, { "S_IFIFO", S_IFIFO, FILE_PIPE },
+		{ "S_IFSOCK", S_IFSOCK, FILE_SOCKET } };
+	struct word w = { 0 }, mode;
 
 	for (unsigned i = 1; i < e->call.nargs && !w.len; i++)
 		if (*e->call.arg[i].p == '{')
 			w = e->call.arg[i];
+	bool told = w.len &&
+		    (lex_member(w, "st_mode", &mode) || lex_member(w, "stx_mode", &mode));
+	unsigned raw = told ? lex_number(mode, 0) & S_IFMT : 0;
 	for (size_t i = 0; w.len && i < sizeof(modes) / sizeof(*modes); i++)
-		if (word_has(w, modes[i].word))
+		if (word_has(w, modes[i].word) || raw == modes[i].mode)
 			return modes[i].type;
 	if (word_is(e->call.name, "mkdir") || word_is(e->call.name, "mkdirat") ||
 		word_is(e->call.name, "rmdir"))
@@ -217,12 +238,12 @@ static int put_op(struct strace *s, const struct event *e, const struct call_nam
 			s, p, event_arg(e, d->fd), event_arg(e, d->path), type);
 		if (d->form == FORM_OPEN && op.ret >= 0) {
 			struct fd_open *o = fdtrack_get(p->fds, (int)op.ret);
-			op.fd = (int)op.ret;
+			op.fd = op.ret <= INT_MAX ? (int)op.ret : -1;
 			op.file = o ? o->file : op.file;
 		}
 	} else if (d->form == FORM_NEWFD) {
 		struct fd_open *o = fdtrack_get(p->fds, (int)op.ret);
-		op.fd = op.ret > 0 ? (int)op.ret : -1;
+		op.fd = op.ret > 0 && op.ret <= INT_MAX ? (int)op.ret : -1;
 		op.file = o && op.ret > 0 ? o->file : 0;
 	} else if (d->fd >= 0) {
 		struct word path;
@@ -230,7 +251,7 @@ static int put_op(struct strace *s, const struct event *e, const struct call_nam
 		int fd;
 		if (lex_fd(event_arg(e, d->fd), &fd, &path)) {
 			o = fd_look(s, p, fd, path);
-			op.fd = fd;
+			op.fd = fd >= 0 ? fd : -1;
 			op.file = o ? o->file : file_of_words(s, path, 0);
 		}
 	}
@@ -242,6 +263,8 @@ int call_done(struct strace *s, const struct event *e)
 	const struct call_name *n = calls_find(s, e->call.name);
 	int err = 0;
 
+	if (n && n->act == ACT_EXIT)
+		e->task->ends = true;
 	if (!n || !e->call.known)
 		return 0;
 	err = call_before(s, e, n);

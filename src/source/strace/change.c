@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <linux/close_range.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 static const struct {
 	const char *word;
@@ -43,6 +45,17 @@ static int flags_of(struct word w)
 	return flags;
 }
 
+/* One path, or one that was deleted meanwhile; or we did not know. */
+static bool same_file(const struct strace *s, uint32_t was, uint32_t is)
+{
+	const char *a = names_get(s->text.names, names_file(s->text.names, was)->path),
+		   *b = names_get(s->text.names, names_file(s->text.names, is)->path);
+	size_t n = strlen(a);
+
+	return was == is || !*a || *a != '/' ||
+	       (!strncmp(a, b, n) && (!b[n] || !strcmp(b + n, " (deleted)")));
+}
+
 /* What fd stands for; made from what -y says if it was not known. May be NULL. */
 struct fd_open *fd_look(struct strace *s, struct proc *p, int fd, struct word path)
 {
@@ -51,7 +64,9 @@ struct fd_open *fd_look(struct strace *s, struct proc *p, int fd, struct word pa
 	if (!path.len || fd < 0)
 		return o;
 	uint32_t file = file_of_words(s, path, o ? o->file : 0);
-	if (!o && file) {
+	/* Another file where we saw neither a close nor an open of it: nor its position.
+	 */
+	if (file && (!o || !same_file(s, o->file, file))) {
 		struct fd_open fresh = { .file = file,
 			.flags = -1,
 			.offset = OP_NO_OFFSET,
@@ -80,7 +95,9 @@ static int do_open(struct strace *s, const struct event *e, const struct call_na
 	bool fresh = o.flags & O_TRUNC || (o.flags & O_CREAT && o.flags & O_EXCL);
 	o.end = fresh ? 0 : OP_NO_OFFSET;
 	enum file_type type =
-		(o.flags & O_DIRECTORY) == O_DIRECTORY ? FILE_DIR : FILE_REGULAR;
+		o.flags & O_DIRECTORY && !(o.flags & (O_TMPFILE & ~O_DIRECTORY))
+			? FILE_DIR
+			: FILE_REGULAR;
 	if (e->call.path.len)
 		o.file = file_of_words(s, e->call.path, 0);
 	if (!o.file)
@@ -95,6 +112,41 @@ static int do_open(struct strace *s, const struct event *e, const struct call_na
 		o.offset = OP_NO_OFFSET;
 	}
 	return fdtrack_open(s->fdtrack, p->fds, (int)e->call.ret, &o);
+}
+
+/* The kernel's name of what a call makes, as -y shows it. */
+static struct file anon_file(struct strace *s, const struct event *e)
+{
+	static const struct {
+		const char *call, *name;
+	} anon[] = {
+		{ "epoll", "[eventpoll]" },
+		{ "eventfd", "[eventfd]" },
+		{ "timerfd", "[timerfd]" },
+		{ "signalfd", "[signalfd]" },
+		{ "inotify", "inotify" },
+		{ "fanotify", "[fanotify]" },
+		{ "userfaultfd", "[userfaultfd]" },
+		{ "pidfd", "[pidfd]" },
+		{ "memfd_secret", "secretmem" },
+	};
+	struct names *names = s->text.names;
+	struct word call = e->call.name;
+	char path[300];
+	int len = snprintf(path, sizeof(path), "anon_inode:[%.*s]",
+		(int)(call.len < 20 ? call.len : 20), call.p);
+
+	if (word_is(call, "memfd_create")) {
+		long n = lex_string(event_arg(e, 0), s->path, sizeof(s->path));
+		len = snprintf(path, sizeof(path), "/memfd:%.*s (deleted)",
+			(int)(n > 0 ? n : 0), n > 0 ? s->path : "");
+		return (struct file){ .path = names_add(names, path, len),
+			.type = FILE_REGULAR };
+	}
+	for (size_t i = 0; i < sizeof(anon) / sizeof(*anon); i++)
+		if (!strncmp(call.p, anon[i].call, strlen(anon[i].call)))
+			len = snprintf(path, sizeof(path), "anon_inode:%s", anon[i].name);
+	return (struct file){ .path = names_add(names, path, len), .type = FILE_ANON };
 }
 
 /* A descriptor of no path: what -y says, else what the call makes. */
@@ -119,11 +171,7 @@ static int open_other(
 			.type = pipe ? FILE_PIPE : FILE_SOCKET };
 		o.file = names_add_file(s->text.names, &f);
 	} else if (!o.file) {
-		char anon[40];
-		int len = snprintf(anon, sizeof(anon), "anon_inode:[%.*s]",
-			(int)(name.len < 20 ? name.len : 20), name.p);
-		struct file f = { .path = names_add(s->text.names, anon, len),
-			.type = FILE_ANON };
+		struct file f = anon_file(s, e);
 		o.file = names_add_file(s->text.names, &f);
 	}
 	return fdtrack_open(s->fdtrack, e->task->proc->fds, fd, &o);
@@ -155,6 +203,8 @@ static bool passed(const struct event *e, struct word *list)
 {
 	struct word a = event_arg(e, 1);
 	const char *p = memmem(a.p, a.len, "SCM_RIGHTS", 10);
+
+	p = p ? p : memmem(a.p, a.len, "cmsg_type=0x1,", 14);
 	const char *data = p ? memmem(p, a.p + a.len - p, "cmsg_data=[", 11) : NULL;
 
 	if (!data || e->call.ret < 0)
@@ -208,14 +258,19 @@ static int do_dup(struct strace *s, const struct event *e, enum act act)
 
 	if (e->call.ret < 0 || !lex_fd(event_arg(e, 0), &from, &path))
 		return 0;
-	if (act == ACT_FCNTL && word_is(cmd, "F_SETFD")) {
-		fdtrack_set_cloexec(fds, from, word_has(event_arg(e, 2), "FD_CLOEXEC"));
+	int64_t raw = act == ACT_FCNTL ? lex_number(cmd, -1) : -1;
+	if (act == ACT_FCNTL && (word_has(cmd, "F_SETFD") || raw == F_SETFD)) {
+		fdtrack_set_cloexec(
+			fds, from, lex_flag(event_arg(e, 2), "FD_CLOEXEC", FD_CLOEXEC));
 		return 0;
 	}
-	if (act == ACT_FCNTL && !word_has(cmd, "F_DUPFD"))
+	if (act == ACT_FCNTL && !word_has(cmd, "F_DUPFD") && raw != F_DUPFD &&
+		raw != F_DUPFD_CLOEXEC)
 		return 0;
 	fd_look(s, e->task->proc, from, path);
-	bool cloexec = word_has(cmd, "CLOEXEC") || word_has(event_arg(e, 2), "O_CLOEXEC");
+	bool cloexec = act == ACT_FCNTL
+			       ? word_has(cmd, "CLOEXEC") || raw == F_DUPFD_CLOEXEC
+			       : lex_flag(event_arg(e, 2), "O_CLOEXEC", O_CLOEXEC);
 	return fdtrack_dup(s->fdtrack, fds, from, to, cloexec);
 }
 
@@ -232,11 +287,10 @@ static void do_close(struct strace *s, const struct event *e, enum act act)
 	} else if (act == ACT_CLOSE_RANGE && e->call.ret == 0) {
 		unsigned from = lex_number(event_arg(e, 0), 0),
 			 to = lex_number(event_arg(e, 1), ~0u);
-		bool cloexec = word_has(event_arg(e, 2), "CLOEXEC");
-		if (!cloexec)
+		if (lex_flag(event_arg(e, 2), "CLOSE_RANGE_CLOEXEC", CLOSE_RANGE_CLOEXEC))
+			fdtrack_cloexec_range(fds, from, to);
+		else
 			fdtrack_close_range(s->fdtrack, fds, from, to);
-		for (unsigned i = from; cloexec && i <= to && i < FDTRACK_MAX; i++)
-			fdtrack_set_cloexec(fds, (int)i, true);
 	}
 }
 
@@ -283,8 +337,10 @@ static void do_cwd(struct strace *s, const struct event *e, enum act act)
 
 static void do_prctl(struct strace *s, const struct event *e)
 {
-	if (!word_is(event_arg(e, 0), "PR_SET_NAME") || e->call.ret < 0 ||
-		e->task->tid != e->task->proc->pid)
+	struct word what = event_arg(e, 0);
+
+	if ((!word_has(what, "PR_SET_NAME") && lex_number(what, 0) != PR_SET_NAME) ||
+		e->call.ret < 0 || e->task->tid != e->task->proc->pid)
 		return;
 	long len = lex_string(event_arg(e, 1), s->path, sizeof(s->path));
 	if (len > 0)

@@ -109,14 +109,14 @@ uint32_t file_of_words(struct strace *s, struct word w, uint32_t known)
 	struct file f = { .type = FILE_REGULAR };
 	bool later = w.len && !strncmp(w.p + w.len, "(deleted)", 9);
 
-	if (w.len < 3)
+	if (w.len < 3 || w.p[w.len - 1] != '>')
 		return 0;
 	/* Told before: nearly always. */
 	if (known && !later && same == w.len - 2 && !memcmp(w.p + 1, before, same))
 		return known;
 	const char *inner = memrchr(w.p + 1, '<', w.len - 1);
 	struct word path = w;
-	if (inner && w.p[w.len - 2] == '>') {
+	if (inner && inner < w.p + w.len - 2 && w.p[w.len - 2] == '>') {
 		device_of(&f, (struct word){ inner + 1, w.p + w.len - inner - 3 });
 		path.len = inner - w.p;
 	} else {

@@ -69,6 +69,8 @@ static const struct {
 	{ "sendmsg", ACT_SENDMSG },
 	{ "io_uring_setup", ACT_NOTE },
 	{ "io_setup", ACT_NOTE },
+	{ "exit", ACT_EXIT },
+	{ "exit_group", ACT_EXIT },
 };
 
 static uint32_t hash_of(const char *name, size_t len)

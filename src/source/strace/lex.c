@@ -41,17 +41,30 @@ static const char *skip_string(const char *p, const char *end)
 	return end;
 }
 
-/* Behind the <...> at p: what -y says. Names of sockets have arrows in them. */
+/* What may follow a descriptor. */
+static bool ends_fd(const char *p, const char *end)
+{
+	return p >= end || strchr(",)]} (>;|", *p);
+}
+
+/*
+ * Behind the <...> at p: what -y says. A name in brackets is a socket's, with strings and
+ * arrows in it; in a path, old versions leave every character as it is.
+ */
 static const char *skip_angle(const char *p, const char *end)
 {
+	bool path = p + 1 < end && (p[1] == '/' || p[1] == '\\');
 	int depth = 0;
 
 	for (; p < end; p++) {
-		if (*p == '"')
+		if (*p == '\\')
+			p++;
+		else if (*p == '"' && !path)
 			p = skip_string(p, end) - 1;
 		else if (*p == '<')
 			depth++;
-		else if (*p == '>' && p[-1] != '-' && !--depth)
+		else if (*p == '>' && (path ? ends_fd(p + 1, end) : p[-1] != '-') &&
+			 !--depth)
 			return p + 1;
 	}
 	return end;
@@ -60,7 +73,8 @@ static const char *skip_angle(const char *p, const char *end)
 static bool opens_angle(const char *p)
 {
 	return p[1] != '<' && p[-1] != '<' &&
-	       (isdigit((unsigned char)p[-1]) || p[-1] == 'D' || p[-1] == '>');
+	       (isdigit((unsigned char)p[-1]) || p[-1] == 'D' || p[-1] == '>' ||
+		       (p[-1] == '/' && p[-2] == '*'));
 }
 
 enum { C_PLAIN, C_QUOTE, C_OPEN, C_CLOSE, C_COMMA, C_ANGLE };
@@ -139,7 +153,10 @@ static void lex_duration(struct call_text *c, const char *from, const char *end)
 	if (end == from || end[-1] != '>')
 		return;
 	const char *p = memrchr(from, '<', end - from);
-	if (!p++ || !text_number(&p, &s) || *p++ != '.')
+	if (!p)
+		return;
+	p++;
+	if (!text_number(&p, &s) || *p++ != '.' || s >= LINE_TIME_MAX / 1000000000)
 		return;
 	c->dur_ns = s * UINT64_C(1000000000) + text_fraction_ns(&p);
 	c->timed = *p == '>';
@@ -174,9 +191,11 @@ static bool lex_result(struct call_text *c, const char *p, const char *end)
 	c->known = true;
 	c->ret = minus ? -(int64_t)n : (int64_t)n;
 	const char *e = lex_blanks(after);
-	if (minus && *e == 'E') {
-		int err = error_number(e);
-		c->ret = err ? -err : -EIO;
+	if (minus && (*e == 'E' || lex_begins(e, "(errno "))) {
+		int err = *e == 'E' ? error_number(e) : atoi(e + 7);
+		c->ret = err > 0 && err < 4096 ? -err : -EIO;
+	} else if (lex_begins(e, "/* ") && strstr(e, " in strace's PID NS */")) {
+		c->ret = atoi(e + 3);
 	} else if (*after == '<') {
 		c->path.p = after;
 		c->path.len = skip_angle(after, end) - after;
@@ -246,6 +265,11 @@ bool lex_fd(struct word w, int *fd, struct word *path)
 	return n != INT64_MIN;
 }
 
+bool lex_flag(struct word w, const char *name, uint64_t bits)
+{
+	return word_has(w, name) || ((uint64_t)lex_number(w, 0) & bits) == bits;
+}
+
 static int digit(char c, int base)
 {
 	int n = isdigit((unsigned char)c)    ? c - '0'
@@ -291,9 +315,12 @@ long lex_string(struct word w, char *buf, size_t size)
 		return -1;
 	for (stop--; p < stop && n + 1 < size;) {
 		if (*p == '\\')
-			p = unescape(p + 1, &buf[n++]);
+			p = unescape(p + 1, &buf[n]);
 		else
-			buf[n++] = *p++;
+			buf[n] = *p++;
+		/* Only abstract sockets have it; the kernel shows it so too: unix(7). */
+		buf[n] = buf[n] ? buf[n] : '@';
+		n++;
 	}
 	buf[n] = 0;
 	return p < stop ? -1 : (long)n;

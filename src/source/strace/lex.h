@@ -9,6 +9,11 @@
 #include <stdint.h>
 #include <string.h>
 
+/* No time of a line and no latency is longer: sums of two are numbers all the same. */
+#define LINE_TIME_MAX (UINT64_C(4000000000) * 1000000000)
+
+enum { LINE_PID_MAX = 1 << 22 };
+
 enum line_kind {
 	LINE_CALL,       /* text: "read(3, "x", 1) = 1" */
 	LINE_UNFINISHED, /* text: "read(3, ", without the words */
@@ -16,7 +21,10 @@ enum line_kind {
 	LINE_EXITED,     /* value: exit status */
 	LINE_KILLED,     /* value: signal's number, 0 if it has none that we know */
 	LINE_SUPERSEDED, /* value: the thread whose execve goes on under this id */
-	LINE_NOTHING,    /* a signal, a word of strace itself, a stack, a summary */
+	LINE_BROKEN,     /* a call that a word of strace broke off; text: what is there */
+	LINE_HELD,       /* that call's "<unfinished ...>" */
+	LINE_SUMMARY,    /* title or rule of a table, whose rows follow */
+	LINE_NOTHING,    /* a signal, a word of strace itself, a stack */
 	LINE_BAD,
 };
 
@@ -27,22 +35,24 @@ enum line_clock {
 	CLOCK_DELTA, /* since the line before */
 };
 
+struct word {
+	const char *p;
+	size_t len;
+};
+
 struct line {
 	enum line_kind kind;
-	int tid; /* 0: the line does not say */
+	int tid;          /* 0: the line does not say */
+	bool filed;       /* as in a file of -o, where nothing else is mixed in */
+	struct word comm; /* "1234<cat>": --decode-pids=comm */
 	enum line_clock clock;
 	bool fine; /* the time has a fraction */
 	uint64_t time_ns;
 	const char *name;
 	size_t namelen;
 	const char *text;
-	size_t len;
+	size_t len; /* of all kinds but LINE_NOTHING */
 	int value;
-};
-
-struct word {
-	const char *p;
-	size_t len;
 };
 
 enum { CALL_ARGS = 8 };
@@ -66,6 +76,9 @@ bool lex_call(struct call_text *c, const char *text, size_t len);
 
 /* The number that a word begins with, in any base that strace prints; or fallback. */
 int64_t lex_number(struct word w, int64_t fallback);
+
+/* Whether flags hold one, by its name or, of -X raw, its bits. */
+bool lex_flag(struct word w, const char *name, uint64_t bits);
 
 /*
  * A descriptor with what -y says of it: "3</etc/passwd>", "AT_FDCWD</home>". path is

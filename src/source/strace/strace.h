@@ -28,14 +28,19 @@ struct task {
 	struct proc *proc;
 	char *pending; /* the call that is not finished, as text */
 	size_t len, cap;
-	bool waits; /* pending holds one */
-	uint64_t pending_ns;
-	bool fine;  /* its time has a fraction */
-	bool forks; /* it makes a child, whose lines may come before the result */
-	int child;  /* ... which is taken for this one; 0: none yet */
-	int alias;  /* its real id, where it began without one; else 0 */
-	bool born;  /* the FORK of a child has been told */
+	bool waits;  /* pending holds one */
+	bool broken; /* ... which ended before its words "unfinished" */
+	uint64_t pending_ns, pending_line;
+	bool fine;       /* its time has a fraction */
+	bool forks;      /* it makes a child, whose lines may come before the result */
+	int child;       /* ... which is taken for this one; 0: none yet */
+	int alias;       /* its real id, where it began without one; else 0 */
+	bool born;       /* the FORK of a child has been told */
+	bool ends;       /* has called exit or exit_group */
+	bool superseded; /* another thread's execve goes on under its id */
 	int ppid;
+	int from;          /* thread that it is taken for the child of ... */
+	struct proc *base; /* ... and what it got from there; NULL once that is known */
 	struct task *next, *prev;
 };
 
@@ -61,6 +66,7 @@ enum act {
 	ACT_SENDMSG, /* descriptors may go with it */
 	ACT_RECVMSG,
 	ACT_NOTE,
+	ACT_EXIT,
 };
 
 struct call_name {
@@ -79,6 +85,8 @@ struct stream {
 	struct line line;
 	bool held; /* line waits to be taken */
 	bool ended;
+	bool timed;                /* its lines say when */
+	bool table;                /* rows of a summary follow */
 	uint64_t time_ns, last_ns; /* of the line at hand, of the one before */
 	uint64_t days_ns;          /* that have passed since the first line */
 };
@@ -87,10 +95,12 @@ struct strace {
 	struct text text; /* first */
 	struct fdtrack *fdtrack;
 	struct call_name call[CALL_SLOTS];
-	struct map tasks; /* tid -> struct task */
-	struct task head; /* of all tasks, the newest first */
-	struct stream *stream;
-	unsigned nstreams;
+	struct map tasks;              /* tid -> struct task */
+	struct task head;              /* of all tasks, the newest first */
+	struct stream *stream, **live; /* live: a heap by time, the next one first */
+	unsigned nstreams, nlive;
+	struct task *broken;  /* whose text broke off last */
+	struct input *bad_in; /* where the first bad line is */
 	struct task *recent;
 	bool begun;
 	uint64_t first_ns; /* of the first line: what start_ns counts from */
@@ -115,14 +125,23 @@ struct event {
 	uint64_t start_ns, dur_ns; /* or OP_NO_TIME */
 };
 
+/* Open s->live; the stream whose line is next: 1; 0 at the end of all; -errno. */
+int streams_begin(struct strace *s);
+int streams_next(struct strace *s, struct stream **out);
+
+/* The time of the line at hand since the first line of all. */
+uint64_t stream_now(const struct strace *s, const struct stream *f);
+
 /* Names of calls to what they mean. */
 void calls_index(struct strace *s);
 const struct call_name *calls_find(const struct strace *s, struct word name);
 
 /* The thread of an id; made if it is new. NULL: no memory. */
 struct task *thread_of(struct strace *s, int tid, const struct line *l, uint64_t now_ns);
+void thread_named(struct strace *s, struct task *t, struct word comm);
 int thread_fork(struct strace *s, const struct event *e);
 int thread_exec(struct strace *s, const struct event *e);
+int thread_replaced(struct strace *s, struct task *t); /* by another program */
 int thread_exit(struct strace *s, struct task *t, int status, uint64_t now_ns);
 void thread_free(struct strace *s, struct task *t);
 

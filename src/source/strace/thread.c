@@ -8,6 +8,7 @@
 #include "iops/sink.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +75,10 @@ void thread_free(struct strace *s, struct task *t)
 	t->prev->next = t->next;
 	if (s->recent == t)
 		s->recent = NULL;
+	if (s->broken == t)
+		s->broken = NULL;
 	proc_free(s, t->proc);
+	proc_free(s, t->base);
 	free(t->pending);
 	free(t);
 }
@@ -113,26 +117,81 @@ static struct proc *proc_fork(
 	return p;
 }
 
-/* A child of t, by a call of this text. NULL: no memory. */
+/* What a child shares with its parent: of "flags=CLONE_VM|..." or "flags=0x3d0f00". */
+struct shares {
+	bool thread, files;
+};
+
+static struct shares shares_of(struct word text)
+{
+	const char *p = memmem(text.p, text.len, "flags=", 6);
+	struct word flags = { "", 0 };
+
+	if (p)
+		flags = (struct word){ p + 6, text.len - (p + 6 - text.p) };
+	return (struct shares){ lex_flag(flags, "CLONE_THREAD", CLONE_THREAD),
+		lex_flag(flags, "CLONE_FILES", CLONE_FILES) };
+}
+
+/* A child of t. NULL: no memory. */
 static struct task *child_new(
-	struct strace *s, struct task *t, int tid, struct word flags)
+	struct strace *s, struct task *t, int tid, struct shares shares)
 {
 	struct task *child = task_new(s, tid);
 
 	if (!child)
 		return NULL;
-	if (word_has(flags, "CLONE_THREAD")) {
+	if (shares.thread) {
 		child->proc = t->proc;
 		t->proc->refs++;
 	} else {
-		child->proc = proc_fork(s, t->proc, tid, word_has(flags, "CLONE_FILES"));
+		child->proc = proc_fork(s, t->proc, tid, shares.files);
 	}
 	if (!child->proc) {
 		thread_free(s, child);
 		return NULL;
 	}
-	child->ppid = child->proc == t->proc ? t->tid : t->proc->pid;
+	child->ppid = shares.thread ? t->tid : t->proc->pid;
 	return child;
+}
+
+/*
+ * A child that was seen before its parent's call was over. Another one may be the
+ * parent, and what is shared is said only at the end by strace before 4.22: then the
+ * child gets what it should have got, and what it did since is done again to that.
+ */
+static int settle(
+	struct strace *s, struct task *child, struct task *parent, struct shares shares)
+{
+	struct proc *base = child->base, *was = child->proc, *p = NULL;
+	struct task *other = (struct task *)map_get(&s->tasks, child->from, 0);
+	bool right = child->from == parent->tid &&
+		     shares.thread == (was == parent->proc) && !shares.files;
+	int err = 0;
+
+	child->base = NULL;
+	if (other && other != parent && other->child == child->tid)
+		other->child = 0; /* its own has still to come */
+	/* With threads of its own, or shared already, it stays as it is. */
+	if (right || was->refs > 1 || !base)
+		goto out;
+	if (shares.thread) {
+		p = parent->proc;
+		p->refs++;
+	} else if (!(p = proc_fork(s, parent->proc, child->tid, shares.files))) {
+		err = -ENOMEM;
+		goto out;
+	}
+	err = fdtrack_replay(p->fds, base->fds, was->fds);
+	if (!shares.thread) {
+		p->cwd = was->cwd != base->cwd ? was->cwd : p->cwd;
+		p->comm = was->comm != base->comm ? was->comm : p->comm;
+	}
+	child->proc = p;
+	proc_free(s, was);
+out:
+	proc_free(s, base);
+	return err;
 }
 
 /* That it was born is told when it is first seen: without -f it never is. */
@@ -199,9 +258,13 @@ static struct task *task_unknown(struct strace *s, int tid, const struct line *l
 
 	t = t ? t : only_one(s, tid);
 	if (!t && (parent = expecting(s))) {
-		t = child_new(
-			s, parent, tid, (struct word){ parent->pending, parent->len });
+		t = child_new(s, parent, tid,
+			shares_of((struct word){ parent->pending, parent->len }));
+		if (!t)
+			return NULL;
 		parent->child = tid;
+		t->from = parent->tid;
+		t->base = proc_fork(s, parent->proc, tid, false);
 	} else if (!t && (t = task_new(s, tid))) {
 		t->proc = proc_new(s, tid);
 		if (!t->proc) {
@@ -232,18 +295,39 @@ struct task *thread_of(struct strace *s, int tid, const struct line *l, uint64_t
 
 int thread_fork(struct strace *s, const struct event *e)
 {
-	int child = (int)e->call.ret;
-	struct word flags = { e->call.name.p, e->call.name.len };
+	int tid = (int)e->call.ret;
+	struct task *t = e->task, *child;
+	struct word text = { e->call.name.p, e->call.name.len };
 
-	if (e->call.ret <= 0 || e->call.ret > 1 << 22)
-		return 0;
-	if (map_get(&s->tasks, child, 0))
+	if (e->call.ret <= 0 || e->call.ret > LINE_PID_MAX)
 		return 0;
 	if (e->call.nargs) {
 		const struct word *last = &e->call.arg[e->call.nargs - 1];
-		flags.len = last->p + last->len - flags.p;
+		text.len = last->p + last->len - text.p;
 	}
-	return child_new(s, e->task, child, flags) ? 0 : -ENOMEM;
+	t->forks = false;
+	child = (struct task *)map_get(&s->tasks, tid, 0);
+	if (child && child->ends && child != t) {
+		thread_free(s, child); /* -qq tells of no end; the id is used again */
+		child = NULL;
+	}
+	if (child)
+		return child->base ? settle(s, child, t, shares_of(text)) : 0;
+	/* In a namespace of its own the child has another id here: the one we guessed. */
+	if (t->waits && t->child && !expecting(s))
+		return 0;
+	return child_new(s, t, tid, shares_of(text)) ? 0 : -ENOMEM;
+}
+
+/* "1234<cat>" at the front of a line. */
+void thread_named(struct strace *s, struct task *t, struct word comm)
+{
+	const char *known = names_get(s->text.names, t->proc->comm);
+	size_t len = comm.len < 15 ? comm.len : 15;
+
+	if ((t->tid == t->proc->pid || !*known) &&
+		(strncmp(known, comm.p, len) || known[len]))
+		t->proc->comm = names_add(s->text.names, comm.p, len);
 }
 
 /* "["ls", "-l"]": what was run. */
@@ -267,6 +351,16 @@ static void keep_command(struct strace *s, struct word list)
 	}
 }
 
+int thread_replaced(struct strace *s, struct task *t)
+{
+	struct fd_table *own = fdtrack_exec(s->fdtrack, t->proc->fds);
+
+	if (!own)
+		return -ENOMEM;
+	t->proc->fds = own;
+	return 0;
+}
+
 int thread_exec(struct strace *s, const struct event *e)
 {
 	struct task *t = e->task;
@@ -284,10 +378,9 @@ int thread_exec(struct strace *s, const struct event *e)
 		names_get(s->text.names, names_file(s->text.names, file)->path);
 	const char *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
 	t->proc->comm = names_add(s->text.names, base, strnlen(base, 15));
-	struct fd_table *own = fdtrack_exec(s->fdtrack, t->proc->fds);
-	if (!own)
-		return -ENOMEM;
-	t->proc->fds = own;
+	int err = thread_replaced(s, t);
+	if (err < 0)
+		return err;
 	if (!s->argc && t->tid == s->first_tid)
 		keep_command(s, e->call.arg[1 + at]);
 	struct op op = { .kind = OP_EXEC,
