@@ -39,7 +39,9 @@ static int log_close(struct sink *s)
 	return 0;
 }
 
-static const struct sink_ops log_ops = { "log", log_put, NULL, log_close };
+static const struct sink_ops log_ops = {
+	.name = "log", .put = log_put, .close = log_close
+};
 
 struct rig {
 	struct names *names;
