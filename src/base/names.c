@@ -122,8 +122,8 @@ void names_free(struct names *n)
 
 uint32_t names_add(struct names *n, const char *s, size_t len)
 {
-	len = strnlen(s, len); /* a name ends at a NUL, whatever a text says */
-	if (!len)
+	/* A name ends at a NUL, whatever a text says of its length. */
+	if (!len || !(len = strnlen(s, len)))
 		return 0;
 
 	uint32_t hash = hash_of(s, len), *slot = find(n, hash, s, len);
