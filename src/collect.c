@@ -269,8 +269,9 @@ void collect(struct front_job *job)
 	c.run.epoch_ns = c.session.epoch_ns;
 	c.names = names_new();
 	c.stats = c.names ? stats_new(c.names, o->dims) : NULL;
-	job->out->replace &= !o->interval_ns; /* rows stay before the report */
 	err = c.stats ? parse_pids(&c) : -ENOMEM;
+	if (!err && o->interval_ns) /* rows stay before the report */
+		err = out_rows(job->out);
 	if (!err)
 		err = add_sinks(&c);
 	if (err < 0)

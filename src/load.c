@@ -45,40 +45,52 @@ static int sort_out(struct files *f, char *const *names)
 	return 0;
 }
 
-/* The first host that a report names; whether there is another one is seen from it. */
-static bool other_host(const struct files *f)
+/* The host that a report names, as it stands there; len 0: none. */
+static const char *host_in(const char *text, size_t *len)
 {
-	const char *first = NULL;
-	size_t len = 0;
+	const char *run = strstr(text, "\"run\":");
+	const char *p = run ? strstr(run, "\"host\":") : NULL;
 
-	for (unsigned i = 0; i < f->nreports; i++) {
-		const char *p = strstr(f->text[i], "\"host\":");
-		p = p ? strchr(p + 7, '"') : NULL;
-		size_t n = p ? strcspn(p + 1, "\"") : 0;
-		if (p && first && (n != len || strncmp(first, p + 1, n)))
+	p = p ? strchr(p + 7, '"') : NULL;
+	*len = p ? strcspn(p + 1, "\"") : 0;
+	return p ? p + 1 : "";
+}
+
+/* Whether not all are of one host, so that they have to be told apart. */
+static bool other_host(const struct files *f, const struct run *runs, unsigned n)
+{
+	size_t first = 0, len;
+	const char *host = f->nreports ? host_in(f->text[0], &first) : "", *p;
+
+	for (unsigned i = 1; i < f->nreports; i++) {
+		p = host_in(f->text[i], &len);
+		if (len != first || memcmp(p, host, len))
 			return true;
-		first = p ? p + 1 : first;
-		len = p ? n : len;
 	}
+	for (unsigned i = 0; i < n && f->nreports; i++)
+		if (strlen(runs[i].host) != first || memcmp(runs[i].host, host, first))
+			return true;
 	return false;
 }
 
 static int load_traces(
 	struct load *l, const struct options *o, struct names *names, struct files *f)
 {
-	bool hosts = f->nreports > 0 && f->ntraces > 0;
-	struct replay_inputs inputs = { f->trace, f->ntraces, hosts || other_host(f) };
+	struct replay_inputs inputs = { f->trace, f->ntraces };
 	unsigned n;
 
 	if (!f->ntraces)
 		return 0;
 	f->ntraces = 0; /* they are the replay's now */
 	int err = replay_open_inputs(&l->replay, o, names, &inputs);
-	if (!err)
-		err = replay_run(l->replay, stats_sink(l->stats));
 	if (err < 0)
 		return err;
 	const struct run *runs = replay_runs(l->replay, &n);
+	if (other_host(f, runs, n))
+		replay_tell_hosts(l->replay);
+	err = replay_run(l->replay, stats_sink(l->stats));
+	if (err < 0)
+		return err;
 	memcpy(l->runs, runs, n * sizeof(*runs));
 	l->nruns = n;
 	return 0;
@@ -86,7 +98,7 @@ static int load_traces(
 
 static int load_reports(struct load *l, const struct files *f)
 {
-	bool hosts = other_host(f) || l->nruns;
+	bool hosts = other_host(f, l->runs, l->nruns);
 	int err = 0;
 
 	for (unsigned i = 0; i < f->nreports && !err; i++) {
@@ -125,6 +137,11 @@ int load(struct load *l, const struct options *o, struct names *names, char *con
 	int err = -ENOMEM;
 	if (f.trace && f.report && f.text && f.len && l->stats && l->runs && l->report)
 		err = sort_out(&f, files);
+	if (!err && f.nreports && (o->path || o->types || o->nonly || o->want_given)) {
+		diag("%s: a JSON report holds sums, which cannot be filtered; a log can",
+			input_name(f.report[0]));
+		err = -EINVAL;
+	}
 	if (!err)
 		err = load_traces(l, o, names, &f);
 	if (!err)

@@ -51,6 +51,46 @@ int out_open(struct out *o, const char *path)
 	return 0;
 }
 
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	if (!strcmp(a, b))
+		return true;
+	return strcmp(a, "-") && strcmp(b, "-") && !stat(a, &x) && !stat(b, &y) &&
+	       S_ISREG(x.st_mode) && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+}
+
+bool out_clash(const char *report, const char *log, char *const *argv)
+{
+	if (report && log && same_file(report, log)) {
+		diag("%s cannot be both the report and the log: --output or --log "
+		     "elsewhere",
+			strcmp(log, "-") ? log : "standard output");
+		return true;
+	}
+	for (; argv && *argv; argv++) {
+		const char *out = report && same_file(report, *argv) ? report
+				  : log && same_file(log, *argv)     ? log
+								     : NULL;
+		if (out && strcmp(out, "-")) {
+			diag("%s is what is to be read as well: --output or --log "
+			     "elsewhere",
+				out);
+			return true;
+		}
+	}
+	return false;
+}
+
+int out_rows(struct out *o)
+{
+	if (o->replace && ftruncate(o->fd, 0) < 0)
+		return diag_err(errno, "%s", o->name);
+	o->replace = false;
+	return 0;
+}
+
 int out_open_log(struct out *o, const char *path)
 {
 	*o = (struct out){ .fd = -1, .name = path };

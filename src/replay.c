@@ -151,11 +151,20 @@ static int refill(struct part *p)
 	return 0;
 }
 
+void replay_tell_hosts(struct replay *r)
+{
+	r->hosts = true;
+	for (unsigned i = 0; i < r->nparts; i++) {
+		const char *host = *r->run[i].host ? r->run[i].host : "unknown";
+		r->part[i].host = names_add(r->names, host, strlen(host));
+	}
+}
+
 /* The first run began at 0; clocks that are not known begin there too. */
 static void align(struct replay *r)
 {
 	uint64_t first = UINT64_MAX;
-	bool known = true, hosts = r->hosts;
+	bool known = true, hosts = false;
 
 	for (unsigned i = 0; i < r->nparts; i++) {
 		known &= r->run[i].started_ns != 0;
@@ -164,12 +173,10 @@ static void align(struct replay *r)
 			first = r->run[i].started_ns;
 	}
 	for (unsigned i = 0; i < r->nparts; i++) {
-		struct part *p = &r->part[i];
-		const char *host = *r->run[i].host ? r->run[i].host : "unknown";
-		p->shift_ns = known ? r->run[i].started_ns - first : 0;
-		if (hosts)
-			p->host = names_add(r->names, host, strlen(host));
+		r->part[i].shift_ns = known ? r->run[i].started_ns - first : 0;
 	}
+	if (hosts)
+		replay_tell_hosts(r);
 	if (!known && r->nparts > 1)
 		diag("not every trace tells its date: all are taken to begin together");
 	r->all.started_ns = known ? first : 0;
@@ -237,7 +244,6 @@ int replay_open_inputs(struct replay **out, const struct options *o, struct name
 	if (r && r->input) {
 		r->o = o;
 		r->names = names;
-		r->hosts = inputs->hosts;
 		err = begin(r);
 	}
 	if (err < 0) {

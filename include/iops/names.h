@@ -66,6 +66,9 @@ const char *names_call_name(const struct names *n, unsigned call);
 /* The type of a file that was FILE_UNKNOWN until now. */
 void names_learn_type(struct names *n, uint32_t file, enum file_type type);
 
+/* A file that is the same but for its mount, which not every report tells; or 0. */
+uint32_t names_find_file(const struct names *n, const struct file *f);
+
 /* The newest file of that path and inode 0, or 0. */
 uint32_t names_find_path(const struct names *n, uint32_t path);
 

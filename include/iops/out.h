@@ -20,6 +20,15 @@ int out_open(struct out *o, const char *path);
 /* The same for a log, which is emptied at once. path NULL: none, fd is -1. */
 int out_open_log(struct out *o, const char *path);
 
+/*
+ * Whether what is to be written (the report and the log; NULL: none) would overwrite one
+ * another, or a file that is to be read (argv, ending with NULL; or NULL). Says so.
+ */
+bool out_clash(const char *report, const char *log, char *const *argv);
+
+/* Begin an output of rows, which are not to be replaced later. 0 or -errno, said why. */
+int out_rows(struct out *o);
+
 /* Write all of it. 0 or -errno, said why. */
 int out_write(struct out *o, const char *text, size_t len);
 

@@ -22,10 +22,12 @@ int replay_open(struct replay **out, const struct options *o, struct names *name
 struct replay_inputs {
 	struct input **in;
 	unsigned n;
-	bool hosts; /* tell hosts apart even if these are all of one */
 };
 int replay_open_inputs(struct replay **out, const struct options *o, struct names *names,
 	const struct replay_inputs *inputs);
+
+/* Tell hosts apart even if these are all of one; before replay_run(). */
+void replay_tell_hosts(struct replay *r);
 
 /* Filter as the options say, and hand on, in the order of time. 0 or -errno. */
 int replay_run(struct replay *r, struct sink *to);

@@ -46,7 +46,8 @@ int dim_of(const char *name);
 /* Sums of one class of operations. Interrupted attempts, EAGAIN and errors are apart. */
 struct series {
 	uint64_t operations, errors, again, interrupted;
-	uint64_t bytes, requested, time_ns;
+	uint64_t bytes, time_ns;
+	unsigned __int128 requested; /* programs ask for 2^63 bytes: all there is */
 	struct hist size, latency; /* of the operations */
 };
 
@@ -157,6 +158,12 @@ static inline struct series *series_of(struct series **s)
 	if (!*s)
 		*s = (struct series *)calloc(1, sizeof(**s));
 	return *s;
+}
+
+/* Bytes asked for, or the highest number where it is even more. */
+static inline uint64_t series_requested(const struct series *s)
+{
+	return s->requested > UINT64_MAX ? UINT64_MAX : (uint64_t)s->requested;
 }
 
 /* Add b to a. 0 or -ENOMEM. */

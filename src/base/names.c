@@ -192,6 +192,18 @@ void names_learn_type(struct names *n, uint32_t file, enum file_type type)
 		n->file[file].type = type;
 }
 
+uint32_t names_find_file(const struct names *n, const struct file *f)
+{
+	for (uint32_t id = map_get(&n->by_path, f->path, f->inode); id;
+		id = n->older[id]) {
+		struct file like = *f;
+		like.mount = n->file[id].mount;
+		if (same(&n->file[id], &like))
+			return id;
+	}
+	return 0;
+}
+
 uint32_t names_find_path(const struct names *n, uint32_t path)
 {
 	return map_get(&n->by_path, path, 0);

@@ -23,6 +23,8 @@ static int attach(const struct options *o)
 			return 2;
 		}
 	}
+	if (out_clash(o->output, o->log, NULL))
+		return 2;
 	if (out_open(&out, o->output) < 0 || out_open_log(&log, o->log) < 0)
 		return 1;
 	opts_terminal((struct options *)o, out.fd);

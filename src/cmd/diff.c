@@ -69,6 +69,8 @@ static int diff(const struct options *o)
 		diag("diff: table and json are known");
 		return 2;
 	}
+	if (out_clash(o->output, NULL, o->argv))
+		return 2;
 	signal(SIGPIPE, SIG_IGN);
 	if (out_open(&out, o->output ? o->output : "-") < 0)
 		return 1;

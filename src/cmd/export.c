@@ -5,28 +5,13 @@
 #include "iops/diag.h"
 #include "iops/export.h"
 #include "iops/names.h"
+#include "iops/out.h"
 #include "iops/replay.h"
 #include "iops/sink.h"
 
 #include <signal.h>
-#include <string.h>
-#include <sys/stat.h>
 
 enum { EXIT_DAMAGED = 3 };
-
-/* What is written would be emptied before it is read. */
-static bool same_file(const struct options *o)
-{
-	struct stat in, out;
-
-	if (!o->output || stat(o->output, &out) < 0)
-		return false;
-	for (int i = 0; i < o->argc; i++)
-		if (!stat(o->argv[i], &in) && in.st_ino == out.st_ino &&
-			in.st_dev == out.st_dev)
-			return true;
-	return false;
-}
 
 static int run(const struct options *o, struct names *names, struct replay *r)
 {
@@ -56,10 +41,8 @@ static int export(const struct options *o)
 			o->argc ? "--to FORMAT" : "file");
 		return 2;
 	}
-	if (same_file(o)) {
-		diag("export: %s is what is to be read as well", o->output);
+	if (out_clash(o->output, NULL, o->argv))
 		return 2;
-	}
 	signal(SIGPIPE, SIG_IGN);
 	struct names *names = names_new();
 	int err = names ? replay_open(&r, o, names) : -1;

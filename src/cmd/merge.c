@@ -22,6 +22,8 @@ static int merge(const struct options *o)
 		diag("merge: no file; 'iops help merge' tells more");
 		return 2;
 	}
+	if (out_clash(o->output, NULL, o->argv))
+		return 2;
 	signal(SIGPIPE, SIG_IGN);
 	if (out_open(&out, o->output ? o->output : "-") < 0)
 		return 1;

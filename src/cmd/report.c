@@ -27,7 +27,7 @@ struct work {
 	struct session session; /* for its fan of sinks */
 	struct sink pace;       /* goes before the fan: a tick at each interval */
 	struct sink *rows;
-	uint64_t due_ns;
+	uint64_t due_ns, end_ns; /* of the next row; of the latest operation */
 };
 
 static int write_row(void *arg, const char *text, size_t len)
@@ -45,6 +45,9 @@ static int pace_put(struct sink *sink, const struct op *op)
 	uint64_t every = w->o->interval_ns;
 	int err = 0;
 
+	if (op_kind_class(op->kind) == CLASS_NOTICE)
+		return sink_put(&w->session.fan, op);
+	w->end_ns = end > w->end_ns ? end : w->end_ns;
 	/* A time beyond all sense, as of a damaged text, is no reason for endless rows.
 	 */
 	if (end > w->due_ns && (end - w->due_ns) / every > MAX_GAP)
@@ -70,8 +73,7 @@ static int add_rows(struct work *w)
 	if (!err)
 		s->sink[s->nsinks++] = w->rows;
 	w->due_ns = w->o->interval_ns;
-	w->out.replace = false;
-	return err;
+	return err ? err : out_rows(&w->out);
 }
 
 static int run(struct work *w)
@@ -93,7 +95,8 @@ static int run(struct work *w)
 	if (!err)
 		err = replay_run(w->replay, w->rows ? &w->pace : fan);
 	if (!err && w->rows)
-		err = sink_tick(w->rows, replay_about(w->replay)->elapsed_ns);
+		err = sink_tick(w->rows,
+			w->o->to.set ? w->end_ns : replay_about(w->replay)->elapsed_ns);
 	for (unsigned i = 1; i < s->nsinks; i++) {
 		int one = sink_close(s->sink[i]);
 		late = late ? late : one;
@@ -121,15 +124,22 @@ static int report(const struct options *o)
 		diag("report: no file; 'iops help report' tells more");
 		return 2;
 	}
+	const char *output = o->output ? o->output : "-";
+	if (out_clash(output, o->log, o->argv))
+		return 2;
 	signal(SIGPIPE, SIG_IGN);
-	if (out_open(&w.out, o->output ? o->output : "-") < 0 ||
-		out_open_log(&w.log, o->log) < 0)
+	w.log.fd = -1;
+	if (out_open(&w.out, output) < 0)
 		return 1;
 	opts_terminal((struct options *)o, w.out.fd);
 	w.names = names_new();
 	w.stats = w.names ? stats_new(w.names, o->dims) : NULL;
 	int err =
 		w.stats ? replay_open(&w.replay, o, w.names) : diag_err(ENOMEM, "report");
+	/* What is there is emptied only when there is something to be put in its place.
+	 */
+	if (!err)
+		err = out_open_log(&w.log, o->log);
 	if (!err) {
 		err = run(&w);
 		if (err < 0)

@@ -13,6 +13,8 @@ static int run(const struct options *o)
 		diag("run: no command; 'iops help run' tells more");
 		return 2;
 	}
+	if (out_clash(o->output, o->log, NULL))
+		return 2;
 	if (out_open(&out, o->output) < 0 || out_open_log(&log, o->log) < 0)
 		return 125;
 	opts_terminal((struct options *)o, out.fd);

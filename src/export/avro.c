@@ -12,7 +12,7 @@
 
 /* A row must fit into a block: a path may be 4 KiB, and 4 times that in two forms. */
 enum { BLOCK_SIZE = 256 << 10 };
-#define SAFE_INTEGER ((INT64_C(1) << 53) - 1)
+#define SAFE_INTEGER ((INT64_C(1) << 53) - 2)
 
 struct avro {
 	struct sink sink;

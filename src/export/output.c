@@ -5,12 +5,18 @@
 #include "iops/diag.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int output_open(struct output *o, const char *name)
 {
-	if (!name || !strcmp(name, "-"))
+	/* What stands in the place of a closed stream closes itself at exec. */
+	bool std = !name || !strcmp(name, "-");
+	if (std && fcntl(STDOUT_FILENO, F_GETFD) & FD_CLOEXEC)
+		return diag_err(EBADF, "standard output");
+	if (std)
 		*o = (struct output){ .f = stdout, .name = "standard output" };
 	else
 		*o = (struct output){ .f = fopen(name, "we"), .name = name };

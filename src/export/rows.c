@@ -250,7 +250,7 @@ int64_t op_bytes(const struct op *op)
 
 int64_t op_count(const struct op *op)
 {
-	return op->call & OP_SUM ? (int64_t)op->want : 1;
+	return op->ret < 0 ? 0 : op->call & OP_SUM ? (int64_t)op->want : 1;
 }
 
 const char *op_errno(const struct op *op, char buf[16])

@@ -50,7 +50,7 @@ static struct value get_device(struct line *l)
 	if (l->dim == DIM_DEVICE) {
 		major = l->row->key[0] >> 32;
 		minor = (uint32_t)l->row->key[0];
-		known = l->row->key[1];
+		known = l->row->key[1] & 1;
 	}
 	if (!known)
 		return NONE;
@@ -98,7 +98,14 @@ static struct value get_host(struct line *l)
 	switch (l->dim) {
 	case DIM_FILE:
 		return name_of(l, file_of(l)->host);
+	case DIM_DIR:
+	case DIM_MOUNT:
+		return name_of(l, l->row->key[1]);
+	case DIM_DEVICE:
+		return name_of(l, l->row->key[1] >> 1);
 	case DIM_HOST:
+		if (!l->row->key[0] && *l->in->run->host)
+			return STR(l->in->run->host); /* there is but one */
 		return name_of(l, l->row->key[0]);
 	default:
 		return name_of(l, proc_of(l)->host);
@@ -199,7 +206,8 @@ const struct column row_columns[] = {
 		.get = get_exe },
 	{ .name = "host",
 		.help = "host, where there are several",
-		.dims = BIT(FILE) | BIT(PROCESS) | BIT(THREAD) | BIT(HOST),
+		.dims = BIT(FILE) | BIT(DIR) | BIT(DEVICE) | BIT(MOUNT) | BIT(PROCESS) |
+			BIT(THREAD) | BIT(HOST),
 		.get = get_host },
 	{ .name = "call", .help = "system call", .dims = BIT(CALL), .get = get_call },
 	{ .name = "kind",
@@ -287,7 +295,7 @@ SERIES(errors, NUM(COUNT, s->errors))
 SERIES(again, NUM(COUNT, s->again))
 SERIES(interrupted, NUM(COUNT, s->interrupted))
 SERIES(bytes, NUM(BYTES, s->bytes))
-SERIES(requested, NUM(BYTES, s->requested))
+SERIES(requested, NUM(BYTES, series_requested(s)))
 SERIES(time_ns, s->latency.n || s->time_ns || !s->operations ? NUM(NS, s->time_ns) : NONE)
 SERIES(iops, RATE(RATE, per_second((double)s->operations, run)))
 SERIES(byte_rate, RATE(BYTE_RATE, per_second((double)s->bytes, run)))

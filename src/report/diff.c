@@ -51,7 +51,7 @@ uint64_t diff_errors(const struct series *s)
 
 uint64_t diff_requested(const struct series *s)
 {
-	return s->requested;
+	return series_requested(s);
 }
 
 uint64_t diff_time(const struct series *s)

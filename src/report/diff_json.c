@@ -28,9 +28,9 @@ static void put_pair(
 	FILE *out, const char *comma, const char *name, uint64_t a, uint64_t b)
 {
 	fprintf(out,
-		"%s\"%s\": {\"a\": %" PRIu64 ", \"b\": %" PRIu64 ", \"change\": %" PRId64
-		"}",
-		comma, name, a, b, (int64_t)(b - a));
+		"%s\"%s\": {\"a\": %" PRIu64 ", \"b\": %" PRIu64
+		", \"change\": %s%" PRIu64 "}",
+		comma, name, a, b, a > b ? "-" : "", a > b ? a - b : b - a);
 }
 
 /* Where only one of them is known there is no change to tell. */

@@ -477,6 +477,9 @@ static int put_layer(FILE *out, const struct report_in *main, unsigned layer)
 	fputs(",", out);
 	if (!err)
 		err = put_breakdown(out, &in, DIM_PROCESS);
+	fputs(",", out);
+	if (!err)
+		err = put_breakdown(out, &in, DIM_CALL);
 	fputs(" } }", out);
 	series_fini(&total.all);
 	row_fini(&row);

@@ -17,14 +17,14 @@
 #include <string.h>
 #include <time.h>
 
+/* No trace begins like an object. */
 bool reread_probe(const char *text, size_t len)
 {
 	size_t i = 0;
 
 	while (i < len && isspace((unsigned char)text[i]))
 		i++;
-	return i < len && text[i] == '{' &&
-	       memmem(text, len < 256 ? len : 256, "\"iops.report/", 13);
+	return i < len && text[i] == '{';
 }
 
 /*
@@ -264,23 +264,46 @@ static int get_all(struct reread *r, const struct reread_args *a, const cJSON *t
 	return err;
 }
 
+static bool is_report(const cJSON *top)
+{
+	const char *schema = cJSON_GetStringValue(json_get(top, "schema"));
+
+	return schema && !strcmp(schema, "iops.report/1");
+}
+
+/* Of lines of intervals the last one is the report. */
+static cJSON *parse(char *text)
+{
+	cJSON *top = cJSON_Parse(text);
+	size_t len = strlen(text);
+
+	if (!top || is_report(top))
+		return top;
+	while (len && isspace((unsigned char)text[len - 1]))
+		len--;
+	text[len] = 0;
+	char *last = strrchr(text, '\n');
+	cJSON *other = last ? cJSON_Parse(last + 1) : NULL;
+	if (!is_report(other)) {
+		cJSON_Delete(other);
+		return top;
+	}
+	cJSON_Delete(top);
+	return other;
+}
+
 int reread(struct reread *r, const struct reread_args *args)
 {
 	char *text = quote_integers(args->text, args->len);
-	cJSON *top = text ? cJSON_Parse(text) : NULL;
-	const char *schema = cJSON_GetStringValue(json_get(top, "schema"));
-	int err = 0;
+	cJSON *top = text ? parse(text) : NULL;
+	int err = -EINVAL;
 
 	*r = (struct reread){ 0 };
 	if (!top)
 		diag("%s: not JSON", args->name);
-	else if (!schema || strcmp(schema, "iops.report/1"))
+	else if (!is_report(top))
 		diag("%s: not a report of schema iops.report/1", args->name);
-	else
-		err = get_all(r, args, top);
-	if (!schema || strcmp(schema, "iops.report/1"))
-		err = -EINVAL;
-	else if (err == -EINVAL)
+	else if ((err = get_all(r, args, top)) == -EINVAL)
 		diag("%s: damaged, or of another version", args->name);
 	else if (err < 0 && err != -ENODATA)
 		diag_err(err, "%s", args->name);

@@ -217,7 +217,8 @@ static uint32_t get_file(const struct reread_rows *r, const cJSON *o)
 	/* Nothing known of it is no file. */
 	if (!f.path && !f.inode && f.type == FILE_UNKNOWN)
 		return 0;
-	return names_add_file(stats_names(r->into), &f);
+	uint32_t known = names_find_file(stats_names(r->into), &f);
+	return known ? known : names_add_file(stats_names(r->into), &f);
 }
 
 static int64_t add_process(const struct reread_rows *r, const cJSON *o)
@@ -287,14 +288,19 @@ static int get_key(
 	case DIM_DEVICE:
 		key[1] = get_device(o, &major, &minor);
 		key[0] = key[1] ? (uint64_t)major << 32 | minor : 0;
+		key[1] |= (uint64_t)host_of(r, o) << 1;
 		return 0;
 	case DIM_ERROR:
 		key[0] = reread_errno(name);
 		return 0;
-	case DIM_HOST:
-		key[0] = host_of(r, o);
+	case DIM_HOST: /* where there is but one, its row names it all the same */
+		key[0] = r->host ? host_of(r, o) : 0;
 		return 0;
-	default: /* dir, command, mount: a name */
+	case DIM_DIR:
+	case DIM_MOUNT:
+		key[1] = host_of(r, o);
+		/* fall through */
+	default: /* and command: a name */
 		key[0] = get_name(r, o, dim_name(dim));
 		return 0;
 	}

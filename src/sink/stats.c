@@ -111,6 +111,7 @@ static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t 
 		break;
 	case DIM_DIR:
 		key[0] = f->dir;
+		key[1] = f->host;
 		break;
 	case DIM_TYPE:
 		key[0] = f->type;
@@ -133,10 +134,11 @@ static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t 
 		break;
 	case DIM_DEVICE:
 		key[0] = (uint64_t)f->major << 32 | f->minor;
-		key[1] = !!f->inode;
+		key[1] = (uint64_t)f->host << 1 | !!f->inode;
 		break;
 	case DIM_MOUNT:
 		key[0] = f->mount;
+		key[1] = f->host;
 		break;
 	case DIM_ERROR:
 		key[0] = op->ret < 0 && !op_interrupted(op->ret) ? -op->ret : 0;

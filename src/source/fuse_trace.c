@@ -302,6 +302,20 @@ static void take_outcome(struct rest *r, struct outcome *o)
 	}
 }
 
+/* A path may hold "; ": the last piece that is of a key begins its value. */
+static char *piece_of(const struct rest *r, const char *key)
+{
+	struct rest front = *r;
+	bool path = !strcmp(key, "new") || !strcmp(key, "name") || !strcmp(key, "target");
+	char *piece = last_piece(&front);
+
+	while (path && piece && !value_of(piece, key)) {
+		front.len = piece - 2 - front.s;
+		piece = last_piece(&front);
+	}
+	return piece;
+}
+
 /* The keys of the request, from the last to the second; numbers to where they belong. */
 static bool take_keys(struct rest *r, const struct request *req, struct op *op)
 {
@@ -310,7 +324,7 @@ static bool take_keys(struct rest *r, const struct request *req, struct op *op)
 		int64_t n;
 		if (!key)
 			continue;
-		char *piece = last_piece(r);
+		char *piece = piece_of(r, key);
 		if (!piece || !(v = value_of(piece, key)))
 			return false;
 		if (!strncmp(key, "length", 6)) {

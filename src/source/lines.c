@@ -44,6 +44,10 @@ static int take(struct lines *l, char *line, size_t len, struct sink *to)
 		return 0;
 	line[len] = 0;
 	int got = whole && plain ? l->read(l, line, len, &op) : -EINVAL;
+	/* Where lines end with a time, a last one without it is only its front. */
+	l->timed |= got > 0 && op.dur_ns != OP_NO_TIME;
+	if (got > 0 && l->timed && op.dur_ns == OP_NO_TIME && input_cut(l->text.in))
+		got = -EINVAL;
 	if (got == -EINVAL) {
 		text_bad(&l->text, !whole                  ? "a line too long"
 				   : input_cut(l->text.in) ? "the last line is cut"

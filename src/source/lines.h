@@ -19,6 +19,7 @@ struct lines {
 	 */
 	int (*read)(struct lines *l, char *line, size_t len, struct op *op);
 	const char *why; /* said of lines that it refuses */
+	bool timed;      /* operations have had durations */
 	bool ended;
 };
 

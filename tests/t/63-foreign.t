@@ -47,5 +47,11 @@ status "--from that nobody knows" 2 "$IOPS" report --from nosuch /etc/passwd
 status "no file" 2 "$IOPS" report
 head -c 300 "$DATA/fuse-trace/calls.trace" >cut.trace
 status "the last line is cut" 3 "$IOPS" report cut.trace
+printf '%s\n' '20240229-235959.6:   RENAME: old=/a; x; new=/b; c' '20240229-235959.7:  SYMLINK: name=/l; target=../x; y=2' \
+	'20240229-235959.8:     LINK: target=/a; name=/b; c' >names.trace
+status "names with what separates keys" 0 "$IOPS" report names.trace
+printf '00:00:00.000100  read  F=4  B=0x800  0.000010  my prog.77\n00:00:00.000200  write  F=4  B=0x8' >cut.txt
+status "a number that is cut" 3 "$IOPS" report --json -o cut.json cut.txt
+is "... is not taken for one" "$(json cut.json 'j["total"]["write"]["bytes"]')" 0
 ok "from a pipe" sh -c 'cat "$1" | "$0" report - | grep -q "^iops: .*fuse-trace, complete"' "$IOPS" "$DATA/fuse-trace/calls.trace"
 plan

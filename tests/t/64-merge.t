@@ -62,4 +62,45 @@ is "... what changed most comes first" "$(json d.json '[d for d in ("file", "cal
 is "a run does not differ from itself" "$(json d.json '[r for d in j["by"].values() for r in d if r["changed"]], j["total"]["all"]["bytes"]["change"]')" "([], 0)"
 ok "the table fits 80 columns" sh -c 'COLUMNS=80 "$0" diff a.json c.json | tee t.txt | [ "$(wc -L)" -le 80 ] && grep -q "^total bytes .* %$" t.txt' "$IOPS"
 status "two files, not one" 2 "$IOPS" diff a.json
+status "a report cannot be filtered" 1 "$IOPS" diff -P '*/f0' a.json b.iops
+ok "... is said" grep -q 'a.json: a JSON report holds sums' status.out
+
+# The same run once as a report and once as a log has the same files.
+"$IOPS" merge --json a.json a.iops >mix.json
+is "a report and a log share their files" "$(json mix.json 'len(j["by"]["file"])')" "$(json a.json 'len(j["by"]["file"])')"
+is "... on one host" "$(json mix.json '[f for f in j["by"]["file"] if "host" in f]')" "[]"
+is "... --by host names it" "$("$IOPS" report --by host --json a.iops | /usr/bin/python3 -c 'import json, sys; j = json.load(sys.stdin); print([r["host"] for r in j["by"]["host"]] == [j["run"]["host"]])')" True
+DATA=${DATA:-$ROOT/tests/data}
+"$IOPS" report --json -o f.json "$DATA/fs_usage/wide.txt"
+"$IOPS" merge --json f.json f.json "$DATA/fs_usage/wide.txt" >fff.json
+is "layers add up, too" "$(json fff.json 'j["layers"]["block"]["completed"]["read"]["bytes"]')" "$(json f.json '3 * j["layers"]["block"]["completed"]["read"]["bytes"]')"
+/usr/bin/python3 -c 'import json; json.dump(json.load(open("a.json")), open("sorted.json", "w"), sort_keys=True, indent=1)'
+merge sorted.json >one.json; same "the order of keys does not matter" one.json a.json
+"$IOPS" run -i 0.1 --json -o lines.json -- sh -c 'cat /etc/passwd; sleep 0.3' >/dev/null
+status "rows of intervals, and their report" 0 "$IOPS" merge lines.json
+status "rows without a report" 1 sh -c 'head -1 lines.json | "$0" merge -' "$IOPS"
+
+# What "as much as there is" asks for does not wrap around.
+"$IOPS" run --json -o cp.json -- sh -c 'for i in 1 2 3; do cp /etc/services s$i; done'
+is "requests of all there is" "$(json cp.json 'j["total"]["read"]["requested_bytes"] >= 2**63 - 1')" True
+"$IOPS" diff --json cp.json a.json >d.json
+is "... and their change" "$(json d.json '(lambda x: x["change"] == x["b"] - x["a"])(j["total"]["all"]["requested_bytes"])')" True
+
+# Nothing that is to be read is overwritten.
+cp a.iops keep.iops; ln keep.iops link.iops; ln -s keep.iops sym.iops
+for out in "-l keep.iops" "-o keep.iops" "-l link.iops" "-o sym.iops" "-l ./keep.iops"; do
+	# shellcheck disable=SC2086
+	status "report $out: wrong usage" 2 "$IOPS" report $out keep.iops
+done
+status "merge" 2 "$IOPS" merge -o keep.iops keep.iops a.json
+status "diff" 2 "$IOPS" diff -o keep.iops keep.iops a.json
+status "export" 2 "$IOPS" export --to csv -o keep.iops keep.iops
+status "a log stays where an input is missing" 1 "$IOPS" report -l keep.iops a.iops nosuch
+ok "the log is as it was" cmp a.iops keep.iops
+status "report and log in one file" 2 "$IOPS" run -o x -l x -- true
+status "report and log in one stream" 2 "$IOPS" report -l - a.iops
+head -c 20000 /dev/zero | tr '\0' X >old.csv
+"$IOPS" run -i 0.1 -f csv -o old.csv -- sleep .15
+fails "rows replace what a file held" grep -q X old.csv
+status "standard output is closed" 1 sh -c '"$0" export --to csv a.iops >&-' "$IOPS"
 plan

@@ -186,7 +186,7 @@ static void descriptors(void **state)
 		"10:00:00.000011  write   F=6  B=0x1              0.000001   a.1\n"
 		"10:00:00.000012  dup     F=70 F=9                0.000001   a.1\n"
 		"10:00:00.000013  read    F=9  B=0x1              0.000001   a.1\n"
-		"10:00:00.000014  read    F=3  B=0x1  ";
+		"10:00:00.000014  read    F=3  B=0x1  \n";
 	static const char *const path[] = { "/one", "/two", "/one", "/two", "", "/two",
 		"", "/one/sub", "/one/sub", "socket", "socket", "", "", "" };
 	struct reader r;
