@@ -48,7 +48,7 @@ struct series {
 	uint64_t operations, errors, again, interrupted;
 	uint64_t bytes, time_ns;
 	unsigned __int128 requested; /* programs ask for 2^63 bytes: all there is */
-	struct hist size, latency; /* of the operations */
+	struct hist size, latency;   /* of the operations */
 };
 
 /* How a file was accessed, as Darshan counts it; all processes together. */
