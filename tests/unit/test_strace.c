@@ -26,6 +26,8 @@ static const struct row calls[] = {
 		"" },
 	{ "read(3, 0x7ffd1000, 10) = -1 (errno 5)", "read", R_, "", U_, -EIO, 10, NO, 3,
 		0, NT, "" },
+	{ "read(3, 0x7ffd1000, 10) = -99999", "read", R_, "", U_, -EIO, 10, NO, 3,
+		0, NT, "" },
 	{ "read(3, 0x7ffd1000, 10) = -1 ENEWONE (Unheard of)", "read", R_, "", U_, -EIO,
 		10, NO, 3, 0, NT, "" },
 	{ "read(3, \"x\", 1) = 1 (INJECTED: args, retval)", "read", R_, "", U_, 1, 1, NO,

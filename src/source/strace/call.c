@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+
+enum { ERRNO_MAX = 4095 };
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -219,7 +221,8 @@ static int put_op(struct strace *s, const struct event *e, const struct call_nam
 		.call = n->row,
 		.start_ns = e->start_ns,
 		.dur_ns = e->dur_ns,
-		.ret = e->call.ret,
+		/* No call fails like that: a damaged line. */
+		.ret = e->call.ret < -ERRNO_MAX ? -EIO : e->call.ret,
 		.want = asked(e, d),
 		.offset = OP_NO_OFFSET,
 		.fd = -1,
