@@ -86,8 +86,8 @@ static struct call_name *slot_of(struct strace *s, const char *name, size_t len)
 {
 	uint32_t i = hash_of(name, len) % CALL_SLOTS;
 
-	while (*s->call[i].name &&
-		(strncmp(s->call[i].name, name, len) || s->call[i].name[len]))
+	while (s->call[i].len &&
+		(s->call[i].len != len || memcmp(s->call[i].name, name, len) != 0))
 		i = (i + 1) % CALL_SLOTS;
 	return &s->call[i];
 }
@@ -96,7 +96,8 @@ static void add_name(struct strace *s, const char *name, int row, enum act act)
 {
 	struct call_name *c = slot_of(s, name, strlen(name));
 
-	if (!*c->name) {
+	if (!c->len) {
+		c->len = strlen(name);
 		strncpy(c->name, name, sizeof(c->name) - 1);
 		c->row = c->peek = -1;
 	}

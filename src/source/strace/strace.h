@@ -71,9 +71,9 @@ enum act {
 
 struct call_name {
 	char name[24];
-	int16_t row; /* of syscalls[], or -1 */
-	uint8_t act, note;
-	int16_t peek; /* row with MSG_PEEK, or -1 */
+	int16_t row;            /* of syscalls[], or -1 */
+	uint8_t act, note, len; /* len: of the name */
+	int16_t peek;           /* row with MSG_PEEK, or -1 */
 };
 
 enum { CALL_SLOTS = 1024, COMMAND_ARGS = 64, PASSED_MAX = 256 };
