@@ -6,6 +6,8 @@
 
 #include "iops/opts.h"
 
+enum { EXIT_DAMAGED = 3 /* a part of the input could not be read */ };
+
 extern const struct command command_run, command_attach, command_report, command_export,
 	command_merge, command_diff, command_doctor, command_help;
 

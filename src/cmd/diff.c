@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { EXIT_DAMAGED = 3 };
-
 static int show(const struct options *o, struct out *out, const struct diff_in *in)
 {
 	char *text = NULL;

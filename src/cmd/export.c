@@ -11,8 +11,6 @@
 
 #include <signal.h>
 
-enum { EXIT_DAMAGED = 3 };
-
 static int run(const struct options *o, struct names *names, struct replay *r)
 {
 	struct export_args args = {

@@ -11,8 +11,6 @@
 #include <errno.h>
 #include <signal.h>
 
-enum { EXIT_DAMAGED = 3 };
-
 static int merge(const struct options *o)
 {
 	struct load l = { 0 };

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { EXIT_DAMAGED = 3, MAX_GAP = 1000000 /* intervals without an operation */ };
+enum { MAX_GAP = 1000000 /* intervals without an operation */ };
 
 struct work {
 	const struct options *o;
