@@ -7,13 +7,15 @@
  *   front.c         the shell's job: starts command and tracer, passes signals and status
  *   collect.c       the tracer process: wires a source to sinks, then reports
  *   session.c       the only loop
- *   replay.c        saved traces as one stream of operations
+ *   replay.c        saved traces as one stream of operations; runs.c: what several share
+ *   load.c          the sums of saved runs, of reports and of traces
  *   out.c           where a report goes
  *   source/         where operations come from: ptrace, proc (counters), system; of saved
  *                   traces: log, strace, fs_usage, fuse_trace
  *   sink/           where they go: stats, filter, interval, log
  *   export/         the same, in the forms of other tools
- *   report/         what is shown of the sums: column -> table, json, csv, histogram
+ *   report/         what is shown of the sums: column -> table, json, csv, histogram;
+ *                   diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
  *                   fdtab and fdtrack (descriptors to files), input, wire, text
  *

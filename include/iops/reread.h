@@ -18,17 +18,16 @@ struct reread {
 	uint64_t lost;
 };
 
-/*
- * Add a report's sums to into, as of run number run, on the host of that name (0: hosts
- * are not told apart). name: of the file, for messages. 0, or -errno, said why.
- */
+/* Whose sums are to be added to what. */
 struct reread_args {
-	const char *text, *name;
+	const char *text, *name; /* name: of the file, for messages */
 	size_t len;
 	struct stats *into;
-	unsigned run;
-	bool hosts; /* tell hosts apart */
+	unsigned run; /* the number of this run among all */
+	bool hosts;   /* tell hosts apart */
 };
+
+/* Add a report's sums. 0, or -errno, said why; reread_fini() in any case. */
 int reread(struct reread *r, const struct reread_args *args);
 void reread_fini(struct reread *r);
 
