@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The tables of numbers that one machine speaks: seccomp(2), AUDIT_ARCH_*. */
-enum abi { ABI_X86_64, ABI_I386, NABI };
+/* Tables of numbers, one or more of which a machine speaks: seccomp(2), AUDIT_ARCH_*. */
+enum abi { ABI_X86_64, ABI_I386, ABI_AARCH64, NABI };
 
 enum { NR_NONE = -1, ARG_NONE = -1, NR_MAX = 512 };
 
@@ -44,8 +44,8 @@ struct syscall_desc {
 	int8_t fd, size, offset;
 	int8_t fd2, offset2; /* of FORM_TWO */
 	int8_t path;         /* the fd is then the directory that it is relative to */
-	int8_t flags;        /* MSG_PEEK and the like */
-	int8_t weight;       /* syscr + syscw that one call adds to /proc/TID/io */
+	int8_t flags : 4;    /* MSG_PEEK and the like */
+	int8_t weight : 4;   /* syscr + syscw that one call adds to /proc/TID/io */
 };
 
 /* Every description, ending with a NULL name. op.call is an index into it. */

@@ -11,197 +11,201 @@
 #include <stddef.h>
 #include <string.h>
 
-#define ROW(call, a, b, ...)                                                             \
+#define ROW(call, a, b, c, ...)                                                          \
 	{                                                                                \
-		.name = #call, .nr = { a, b }, __VA_ARGS__                               \
+		.name = #call, .nr = { a, b, c }, __VA_ARGS__                            \
 	}
 #define ARGS(f, s, o) .fd = f, .size = s, .offset = o
 #define NO_TWO        .fd2 = ARG_NONE, .offset2 = ARG_NONE
 #define NO_MORE       NO_TWO, .path = ARG_NONE, .flags = ARG_NONE
 
 /* The calls that /proc/TID/io counts have weight; those on the network do not. */
-#define RW(call, a, b, k, f, s, o, more)                                                 \
-	ROW(call, a, b, .kind = OP_##k, .form = FORM_PLAIN,                              \
+#define RW(call, a, b, c, k, f, s, o, more)                                              \
+	ROW(call, a, b, c, .kind = OP_##k, .form = FORM_PLAIN,                           \
 		.sets = SET_DATA | SET_##more, ARGS(f, s, o), NO_MORE, .weight = 1)
-#define VEC(call, a, b, k, o, more)                                                      \
-	ROW(call, a, b, .kind = OP_##k, .form = FORM_VEC, .sets = SET_DATA | SET_##more, \
-		ARGS(0, ARG_NONE, o), NO_MORE, .weight = SET_##more ? 1 : 0)
-#define TWO(call, a, b, k, f, o, f2, o2, s, w)                                           \
-	ROW(call, a, b, .kind = OP_##k, .form = FORM_TWO, .sets = SET_DATA,              \
+#define VEC(call, a, b, c, k, o, more)                                                   \
+	ROW(call, a, b, c, .kind = OP_##k, .form = FORM_VEC,                             \
+		.sets = SET_DATA | SET_##more, ARGS(0, ARG_NONE, o), NO_MORE,            \
+		.weight = SET_##more ? 1 : 0)
+#define TWO(call, a, b, c, k, f, o, f2, o2, s, w)                                        \
+	ROW(call, a, b, c, .kind = OP_##k, .form = FORM_TWO, .sets = SET_DATA,           \
 		ARGS(f, s, o), .fd2 = f2, .offset2 = o2, .path = ARG_NONE,               \
 		.flags = ARG_NONE, .weight = w)
-#define NET(call, a, b, k, how, s, fl)                                                   \
-	ROW(call, a, b, .kind = OP_##k, .form = FORM_##how, .sets = SET_DATA | SET_NET,  \
-		ARGS(0, s, ARG_NONE), NO_TWO, .path = ARG_NONE, .flags = fl)
-#define SYNC(call, a, b, f)                                                              \
-	ROW(call, a, b, .kind = OP_SYNC, .form = (f) < 0 ? FORM_NONE : FORM_PLAIN,       \
+#define NET(call, a, b, c, k, how, s, fl)                                                \
+	ROW(call, a, b, c, .kind = OP_##k, .form = FORM_##how,                           \
+		.sets = SET_DATA | SET_NET, ARGS(0, s, ARG_NONE), NO_TWO,                \
+		.path = ARG_NONE, .flags = fl)
+#define SYNC(call, a, b, c, f)                                                           \
+	ROW(call, a, b, c, .kind = OP_SYNC, .form = (f) < 0 ? FORM_NONE : FORM_PLAIN,    \
 		.sets = SET_SYNC, ARGS(f, ARG_NONE, ARG_NONE), NO_MORE)
-#define META(call, a, b, k, how, f, s, p, more)                                          \
-	ROW(call, a, b, .kind = OP_##k, .form = FORM_##how,                              \
+#define META(call, a, b, c, k, how, f, s, p, more)                                       \
+	ROW(call, a, b, c, .kind = OP_##k, .form = FORM_##how,                           \
 		.sets = SET_META | SET_##more, ARGS(f, s, ARG_NONE), NO_TWO, .path = p,  \
 		.flags = ARG_NONE)
-#define OPEN_PATH(call, a, b, f, p) META(call, a, b, OPEN, OPEN, f, ARG_NONE, p, 0)
-#define OPEN_FD(call, a, b, f, more)                                                     \
-	META(call, a, b, OPEN, NEWFD, f, ARG_NONE, ARG_NONE, more)
-#define CLOSE_FD(call, a, b, f)     META(call, a, b, CLOSE, PLAIN, f, ARG_NONE, ARG_NONE, 0)
-#define META_PATH(call, a, b, f, p) META(call, a, b, META, PATH, f, ARG_NONE, p, 0)
-#define META_FD(call, a, b, f, s)   META(call, a, b, META, PLAIN, f, s, ARG_NONE, 0)
-#define META_NET(call, a, b, f)     META(call, a, b, META, PLAIN, f, ARG_NONE, ARG_NONE, NET)
+#define OPEN_PATH(call, a, b, c, f, p) META(call, a, b, c, OPEN, OPEN, f, ARG_NONE, p, 0)
+#define OPEN_FD(call, a, b, c, f, more)                                                  \
+	META(call, a, b, c, OPEN, NEWFD, f, ARG_NONE, ARG_NONE, more)
+#define CLOSE_FD(call, a, b, c, f)                                                       \
+	META(call, a, b, c, CLOSE, PLAIN, f, ARG_NONE, ARG_NONE, 0)
+#define META_PATH(call, a, b, c, f, p) META(call, a, b, c, META, PATH, f, ARG_NONE, p, 0)
+#define META_FD(call, a, b, c, f, s)   META(call, a, b, c, META, PLAIN, f, s, ARG_NONE, 0)
+#define META_NET(call, a, b, c, f)                                                       \
+	META(call, a, b, c, META, PLAIN, f, ARG_NONE, ARG_NONE, NET)
 /* Rows without a number: names that the tracer gives to calls that consume nothing. */
 #define SHOW(text)                                                                       \
 	{                                                                                \
-		.name = text, .nr = { NR_NONE, NR_NONE }, .kind = OP_PEEK,               \
+		.name = text, .nr = { NR_NONE, NR_NONE, NR_NONE }, .kind = OP_PEEK,      \
 		.form = FORM_PLAIN, .sets = SET_DATA | SET_NET, ARGS(0, 2, ARG_NONE),    \
 		NO_MORE                                                                  \
 	}
-#define CONTROL(call, a, b, how)                                                         \
-	ROW(call, a, b, .kind = OP_NOTE, .form = FORM_CONTROL, .sets = SET_##how,        \
+#define CONTROL(call, a, b, c, how)                                                      \
+	ROW(call, a, b, c, .kind = OP_NOTE, .form = FORM_CONTROL, .sets = SET_##how,     \
 		ARGS(ARG_NONE, ARG_NONE, ARG_NONE), NO_MORE)
 #define SET_0 0
 
 /* clang-format off */
 const struct syscall_desc syscalls[] = {
-	/* call, number on x86_64 and i386, kind, argument positions */
-	RW(read, 0, 3, READ, 0, 2, -1, CLASSIC),
-	RW(write, 1, 4, WRITE, 0, 2, -1, CLASSIC),
-	RW(pread64, 17, 180, READ, 0, 2, 3, CLASSIC),
-	RW(pwrite64, 18, 181, WRITE, 0, 2, 3, CLASSIC),
-	VEC(readv, 19, 145, READ, -1, CLASSIC),
-	VEC(writev, 20, 146, WRITE, -1, CLASSIC),
-	VEC(preadv, 295, 333, READ, 3, CLASSIC),
-	VEC(pwritev, 296, 334, WRITE, 3, CLASSIC),
-	VEC(preadv2, 327, 378, READ, 3, CLASSIC),
-	VEC(pwritev2, 328, 379, WRITE, 3, CLASSIC),
-	TWO(sendfile, 40, 187, READ, 1, 2, 0, -1, 3, 2),
-	TWO(copy_file_range, 326, 377, READ, 0, 1, 2, 3, 4, 2),
-	TWO(splice, 275, 313, READ, 0, 1, 2, 3, 4, 0),
-	TWO(tee, 276, 315, PEEK, 0, -1, 1, -1, 2, 0),
-	VEC(vmsplice, 278, 316, WRITE, -1, 0),
-	NET(recvfrom, 45, 371, READ, PLAIN, 2, 3),
-	NET(sendto, 44, 369, WRITE, PLAIN, 2, 3),
-	NET(recv, -1, -1, READ, PLAIN, 2, 3),
-	NET(send, -1, -1, WRITE, PLAIN, 2, 3),
-	NET(recvmsg, 47, 372, READ, MSG, -1, 2),
-	NET(sendmsg, 46, 370, WRITE, MSG, -1, 2),
-	NET(recvmmsg, 299, 337, READ, MMSG, -1, 3),
-	NET(sendmmsg, 307, 345, WRITE, MMSG, -1, 3),
-	SYNC(fsync, 74, 118, 0),
-	SYNC(fdatasync, 75, 148, 0),
-	SYNC(sync_file_range, 277, 314, 0),
-	SYNC(msync, 26, 144, -1),
-	SYNC(syncfs, 306, 344, 0),
-	SYNC(sync, 162, 36, -1),
-	OPEN_PATH(open, 2, 5, -1, 0),
-	OPEN_PATH(openat, 257, 295, 0, 1),
-	OPEN_PATH(openat2, 437, 437, 0, 1),
-	OPEN_PATH(creat, 85, 8, -1, 0),
-	OPEN_FD(dup, 32, 41, 0, 0),
-	OPEN_FD(dup2, 33, 63, 0, 0),
-	OPEN_FD(dup3, 292, 330, 0, 0),
-	OPEN_FD(pipe, 22, 42, -1, 0),
-	OPEN_FD(pipe2, 293, 331, -1, 0),
-	OPEN_FD(socket, 41, 359, -1, NET),
-	OPEN_FD(socketpair, 53, 360, -1, NET),
-	OPEN_FD(accept, 43, -1, 0, NET),
-	OPEN_FD(accept4, 288, 364, 0, NET),
-	OPEN_FD(epoll_create, 213, 254, -1, 0),
-	OPEN_FD(epoll_create1, 291, 329, -1, 0),
-	OPEN_FD(eventfd, 284, 323, -1, 0),
-	OPEN_FD(eventfd2, 290, 328, -1, 0),
-	OPEN_FD(memfd_create, 319, 356, -1, 0),
-	OPEN_FD(memfd_secret, 447, 447, -1, 0),
-	OPEN_FD(timerfd_create, 283, 322, -1, 0),
-	OPEN_FD(signalfd, 282, 321, -1, 0),
-	OPEN_FD(signalfd4, 289, 327, -1, 0),
-	OPEN_FD(inotify_init, 253, 291, -1, 0),
-	OPEN_FD(inotify_init1, 294, 332, -1, 0),
-	OPEN_FD(fanotify_init, 300, 338, -1, 0),
-	OPEN_FD(userfaultfd, 323, 374, -1, 0),
-	OPEN_FD(pidfd_open, 434, 434, -1, 0),
-	OPEN_FD(pidfd_getfd, 438, 438, -1, 0),
-	OPEN_FD(open_by_handle_at, 304, 342, -1, 0),
-	CLOSE_FD(close, 3, 6, 0),
-	CLOSE_FD(close_range, 436, 436, -1),
-	META_PATH(stat, 4, 106, -1, 0),
-	META_PATH(lstat, 6, 107, -1, 0),
-	META_PATH(newfstatat, 262, -1, 0, 1),
-	META_PATH(statx, 332, 383, 0, 1),
-	META_PATH(access, 21, 33, -1, 0),
-	META_PATH(faccessat, 269, 307, 0, 1),
-	META_PATH(faccessat2, 439, 439, 0, 1),
-	META_PATH(readlink, 89, 85, -1, 0),
-	META_PATH(readlinkat, 267, 305, 0, 1),
-	META_PATH(rename, 82, 38, -1, 0),
-	META_PATH(renameat, 264, 302, 0, 1),
-	META_PATH(renameat2, 316, 353, 0, 1),
-	META_PATH(unlink, 87, 10, -1, 0),
-	META_PATH(unlinkat, 263, 301, 0, 1),
-	META_PATH(link, 86, 9, -1, 0),
-	META_PATH(linkat, 265, 303, 0, 1),
-	META_PATH(symlink, 88, 83, -1, 1),
-	META_PATH(symlinkat, 266, 304, 1, 2),
-	META_PATH(mkdir, 83, 39, -1, 0),
-	META_PATH(mkdirat, 258, 296, 0, 1),
-	META_PATH(mknod, 133, 14, -1, 0),
-	META_PATH(mknodat, 259, 297, 0, 1),
-	META_PATH(rmdir, 84, 40, -1, 0),
-	META_PATH(chmod, 90, 15, -1, 0),
-	META_PATH(fchmodat, 268, 306, 0, 1),
-	META_PATH(fchmodat2, 452, 452, 0, 1),
-	META_PATH(chown, 92, 182, -1, 0),
-	META_PATH(lchown, 94, 16, -1, 0),
-	META_PATH(fchownat, 260, 298, 0, 1),
-	META_PATH(utime, 132, 30, -1, 0),
-	META_PATH(utimes, 235, 271, -1, 0),
-	META_PATH(utimensat, 280, 320, 0, 1),
-	META_PATH(futimesat, 261, 299, 0, 1),
-	META_PATH(truncate, 76, 92, -1, 0),
-	META_PATH(statfs, 137, 99, -1, 0),
-	META_PATH(setxattr, 188, 226, -1, 0),
-	META_PATH(lsetxattr, 189, 227, -1, 0),
-	META_PATH(getxattr, 191, 229, -1, 0),
-	META_PATH(lgetxattr, 192, 230, -1, 0),
-	META_PATH(listxattr, 194, 232, -1, 0),
-	META_PATH(llistxattr, 195, 233, -1, 0),
-	META_PATH(removexattr, 197, 235, -1, 0),
-	META_PATH(lremovexattr, 198, 236, -1, 0),
-	META_PATH(name_to_handle_at, 303, 341, 0, 1),
-	META_FD(fstat, 5, 108, 0, -1),
-	META_FD(lseek, 8, 19, 0, -1),
-	META_FD(fchmod, 91, 94, 0, -1),
-	META_FD(fchown, 93, 95, 0, -1),
-	META_FD(ftruncate, 77, 93, 0, 1),
-	META_FD(fallocate, 285, 324, 0, 3),
-	META_FD(getdents, 78, 141, 0, -1),
-	META_FD(getdents64, 217, 220, 0, -1),
-	META_FD(fstatfs, 138, 100, 0, -1),
-	META_FD(fsetxattr, 190, 228, 0, -1),
-	META_FD(fgetxattr, 193, 231, 0, -1),
-	META_FD(flistxattr, 196, 234, 0, -1),
-	META_FD(fremovexattr, 199, 237, 0, -1),
-	META_FD(fadvise64, 221, 250, 0, 2),
-	META_FD(readahead, 187, 225, 0, 2),
-	META_FD(flock, 73, 143, 0, -1),
-	META_FD(fcntl, 72, 55, 0, -1),
-	META_NET(connect, 42, 362, 0),
-	META_NET(bind, 49, 361, 0),
-	META_NET(listen, 50, 363, 0),
-	META_NET(shutdown, 48, 373, 0),
+	/* call, number on x86_64, i386 and aarch64, kind, argument positions */
+	RW(read, 0, 3, 63, READ, 0, 2, -1, CLASSIC),
+	RW(write, 1, 4, 64, WRITE, 0, 2, -1, CLASSIC),
+	RW(pread64, 17, 180, 67, READ, 0, 2, 3, CLASSIC),
+	RW(pwrite64, 18, 181, 68, WRITE, 0, 2, 3, CLASSIC),
+	VEC(readv, 19, 145, 65, READ, -1, CLASSIC),
+	VEC(writev, 20, 146, 66, WRITE, -1, CLASSIC),
+	VEC(preadv, 295, 333, 69, READ, 3, CLASSIC),
+	VEC(pwritev, 296, 334, 70, WRITE, 3, CLASSIC),
+	VEC(preadv2, 327, 378, 286, READ, 3, CLASSIC),
+	VEC(pwritev2, 328, 379, 287, WRITE, 3, CLASSIC),
+	TWO(sendfile, 40, 187, 71, READ, 1, 2, 0, -1, 3, 2),
+	TWO(copy_file_range, 326, 377, 285, READ, 0, 1, 2, 3, 4, 2),
+	TWO(splice, 275, 313, 76, READ, 0, 1, 2, 3, 4, 0),
+	TWO(tee, 276, 315, 77, PEEK, 0, -1, 1, -1, 2, 0),
+	VEC(vmsplice, 278, 316, 75, WRITE, -1, 0),
+	NET(recvfrom, 45, 371, 207, READ, PLAIN, 2, 3),
+	NET(sendto, 44, 369, 206, WRITE, PLAIN, 2, 3),
+	NET(recv, -1, -1, -1, READ, PLAIN, 2, 3),
+	NET(send, -1, -1, -1, WRITE, PLAIN, 2, 3),
+	NET(recvmsg, 47, 372, 212, READ, MSG, -1, 2),
+	NET(sendmsg, 46, 370, 211, WRITE, MSG, -1, 2),
+	NET(recvmmsg, 299, 337, 243, READ, MMSG, -1, 3),
+	NET(sendmmsg, 307, 345, 269, WRITE, MMSG, -1, 3),
+	SYNC(fsync, 74, 118, 82, 0),
+	SYNC(fdatasync, 75, 148, 83, 0),
+	SYNC(sync_file_range, 277, 314, 84, 0),
+	SYNC(msync, 26, 144, 227, -1),
+	SYNC(syncfs, 306, 344, 267, 0),
+	SYNC(sync, 162, 36, 81, -1),
+	OPEN_PATH(open, 2, 5, -1, -1, 0),
+	OPEN_PATH(openat, 257, 295, 56, 0, 1),
+	OPEN_PATH(openat2, 437, 437, 437, 0, 1),
+	OPEN_PATH(creat, 85, 8, -1, -1, 0),
+	OPEN_FD(dup, 32, 41, 23, 0, 0),
+	OPEN_FD(dup2, 33, 63, -1, 0, 0),
+	OPEN_FD(dup3, 292, 330, 24, 0, 0),
+	OPEN_FD(pipe, 22, 42, -1, -1, 0),
+	OPEN_FD(pipe2, 293, 331, 59, -1, 0),
+	OPEN_FD(socket, 41, 359, 198, -1, NET),
+	OPEN_FD(socketpair, 53, 360, 199, -1, NET),
+	OPEN_FD(accept, 43, -1, 202, 0, NET),
+	OPEN_FD(accept4, 288, 364, 242, 0, NET),
+	OPEN_FD(epoll_create, 213, 254, -1, -1, 0),
+	OPEN_FD(epoll_create1, 291, 329, 20, -1, 0),
+	OPEN_FD(eventfd, 284, 323, -1, -1, 0),
+	OPEN_FD(eventfd2, 290, 328, 19, -1, 0),
+	OPEN_FD(memfd_create, 319, 356, 279, -1, 0),
+	OPEN_FD(memfd_secret, 447, 447, 447, -1, 0),
+	OPEN_FD(timerfd_create, 283, 322, 85, -1, 0),
+	OPEN_FD(signalfd, 282, 321, -1, -1, 0),
+	OPEN_FD(signalfd4, 289, 327, 74, -1, 0),
+	OPEN_FD(inotify_init, 253, 291, -1, -1, 0),
+	OPEN_FD(inotify_init1, 294, 332, 26, -1, 0),
+	OPEN_FD(fanotify_init, 300, 338, 262, -1, 0),
+	OPEN_FD(userfaultfd, 323, 374, 282, -1, 0),
+	OPEN_FD(pidfd_open, 434, 434, 434, -1, 0),
+	OPEN_FD(pidfd_getfd, 438, 438, 438, -1, 0),
+	OPEN_FD(open_by_handle_at, 304, 342, 265, -1, 0),
+	CLOSE_FD(close, 3, 6, 57, 0),
+	CLOSE_FD(close_range, 436, 436, 436, -1),
+	META_PATH(stat, 4, 106, -1, -1, 0),
+	META_PATH(lstat, 6, 107, -1, -1, 0),
+	META_PATH(newfstatat, 262, -1, 79, 0, 1),
+	META_PATH(statx, 332, 383, 291, 0, 1),
+	META_PATH(access, 21, 33, -1, -1, 0),
+	META_PATH(faccessat, 269, 307, 48, 0, 1),
+	META_PATH(faccessat2, 439, 439, 439, 0, 1),
+	META_PATH(readlink, 89, 85, -1, -1, 0),
+	META_PATH(readlinkat, 267, 305, 78, 0, 1),
+	META_PATH(rename, 82, 38, -1, -1, 0),
+	META_PATH(renameat, 264, 302, 38, 0, 1),
+	META_PATH(renameat2, 316, 353, 276, 0, 1),
+	META_PATH(unlink, 87, 10, -1, -1, 0),
+	META_PATH(unlinkat, 263, 301, 35, 0, 1),
+	META_PATH(link, 86, 9, -1, -1, 0),
+	META_PATH(linkat, 265, 303, 37, 0, 1),
+	META_PATH(symlink, 88, 83, -1, -1, 1),
+	META_PATH(symlinkat, 266, 304, 36, 1, 2),
+	META_PATH(mkdir, 83, 39, -1, -1, 0),
+	META_PATH(mkdirat, 258, 296, 34, 0, 1),
+	META_PATH(mknod, 133, 14, -1, -1, 0),
+	META_PATH(mknodat, 259, 297, 33, 0, 1),
+	META_PATH(rmdir, 84, 40, -1, -1, 0),
+	META_PATH(chmod, 90, 15, -1, -1, 0),
+	META_PATH(fchmodat, 268, 306, 53, 0, 1),
+	META_PATH(fchmodat2, 452, 452, 452, 0, 1),
+	META_PATH(chown, 92, 182, -1, -1, 0),
+	META_PATH(lchown, 94, 16, -1, -1, 0),
+	META_PATH(fchownat, 260, 298, 54, 0, 1),
+	META_PATH(utime, 132, 30, -1, -1, 0),
+	META_PATH(utimes, 235, 271, -1, -1, 0),
+	META_PATH(utimensat, 280, 320, 88, 0, 1),
+	META_PATH(futimesat, 261, 299, -1, 0, 1),
+	META_PATH(truncate, 76, 92, 45, -1, 0),
+	META_PATH(statfs, 137, 99, 43, -1, 0),
+	META_PATH(setxattr, 188, 226, 5, -1, 0),
+	META_PATH(lsetxattr, 189, 227, 6, -1, 0),
+	META_PATH(getxattr, 191, 229, 8, -1, 0),
+	META_PATH(lgetxattr, 192, 230, 9, -1, 0),
+	META_PATH(listxattr, 194, 232, 11, -1, 0),
+	META_PATH(llistxattr, 195, 233, 12, -1, 0),
+	META_PATH(removexattr, 197, 235, 14, -1, 0),
+	META_PATH(lremovexattr, 198, 236, 15, -1, 0),
+	META_PATH(name_to_handle_at, 303, 341, 264, 0, 1),
+	META_FD(fstat, 5, 108, 80, 0, -1),
+	META_FD(lseek, 8, 19, 62, 0, -1),
+	META_FD(fchmod, 91, 94, 52, 0, -1),
+	META_FD(fchown, 93, 95, 55, 0, -1),
+	META_FD(ftruncate, 77, 93, 46, 0, 1),
+	META_FD(fallocate, 285, 324, 47, 0, 3),
+	META_FD(getdents, 78, 141, -1, 0, -1),
+	META_FD(getdents64, 217, 220, 61, 0, -1),
+	META_FD(fstatfs, 138, 100, 44, 0, -1),
+	META_FD(fsetxattr, 190, 228, 7, 0, -1),
+	META_FD(fgetxattr, 193, 231, 10, 0, -1),
+	META_FD(flistxattr, 196, 234, 13, 0, -1),
+	META_FD(fremovexattr, 199, 237, 16, 0, -1),
+	META_FD(fadvise64, 221, 250, 223, 0, 2),
+	META_FD(readahead, 187, 225, 213, 0, 2),
+	META_FD(flock, 73, 143, 32, 0, -1),
+	META_FD(fcntl, 72, 55, 25, 0, -1),
+	META_NET(connect, 42, 362, 203, 0),
+	META_NET(bind, 49, 361, 200, 0),
+	META_NET(listen, 50, 363, 201, 0),
+	META_NET(shutdown, 48, 373, 210, 0),
 	SHOW("recv:peek"),
 	SHOW("recvfrom:peek"),
 	SHOW("recvmsg:peek"),
 	SHOW("recvmmsg:peek"),
-	CONTROL(clone, 56, 120, CONTROL),
-	CONTROL(clone3, 435, 435, CONTROL),
-	CONTROL(seccomp, 317, 354, CONTROL),
-	CONTROL(ptrace, 101, 26, CONTROL),
-	CONTROL(io_setup, 206, 245, CONTROL),
-	CONTROL(io_submit, 209, 248, 0),
-	CONTROL(io_uring_setup, 425, 425, CONTROL),
-	CONTROL(io_uring_enter, 426, 426, 0),
-	CONTROL(execve, 59, 11, CONTROL),
-	CONTROL(execveat, 322, 358, CONTROL),
-	CONTROL(socketcall, -1, 102, CONTROL),
+	CONTROL(clone, 56, 120, 220, CONTROL),
+	CONTROL(clone3, 435, 435, 435, CONTROL),
+	CONTROL(seccomp, 317, 354, 277, CONTROL),
+	CONTROL(ptrace, 101, 26, 117, CONTROL),
+	CONTROL(io_setup, 206, 245, 0, CONTROL),
+	CONTROL(io_submit, 209, 248, 2, 0),
+	CONTROL(io_uring_setup, 425, 425, 425, CONTROL),
+	CONTROL(io_uring_enter, 426, 426, 426, 0),
+	CONTROL(execve, 59, 11, 221, CONTROL),
+	CONTROL(execveat, 322, 358, 281, CONTROL),
+	CONTROL(socketcall, -1, 102, -1, CONTROL),
 	{ .name = NULL },
 };
 
