@@ -34,8 +34,11 @@ override CFLAGS += -std=gnu11 -pthread $(WARN) \
 override CPPFLAGS += -D_GNU_SOURCE -Iinclude -DVERSION='"$(VERSION)"' $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
 override LDLIBS += $(shell $(PKG) --libs $(PKGS) 2>/dev/null) -lm
 
-# Everything but main() is a library, so that tests can link it.
-SRC     := $(sort $(shell find src -name '*.c'))
+# Everything but main() is a library, so that tests can link it. Of the files that speak
+# for a machine, only that of the compiler's own is taken.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+NATIVE  := $(wildcard src/source/ptrace/arch/$(MACHINE).c)
+SRC     := $(sort $(shell find src -name '*.c' ! -path '*/arch/*') $(NATIVE))
 LIBOBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out src/main.c,$(SRC)))
 OBJ     := $(LIBOBJ) $(B)/src/main.o
 UNIT    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
@@ -44,10 +47,13 @@ HELP    := $(patsubst tests/help/%.c,$(B)/help/%,$(wildcard tests/help/*.c)) \
            $(B)/help/mkio32 $(B)/help/mkio-musl
 NEEDED  := $(shell $(PKG) --exists $(PKGS) 2>/dev/null && echo y)
 
-all: $(if $(NEEDED),,hint) $(B)/iops
+all: $(if $(NEEDED),,hint) $(if $(NATIVE),,stranger) $(B)/iops
 
 hint:
 	@echo "iops needs $(PKGS); 'make deps' installs them on Debian" >&2; exit 1
+
+stranger:
+	@echo "iops does not know $(MACHINE) yet: see src/source/ptrace/arch/arch.h" >&2; exit 1
 
 $(B)/iops: $(B)/src/main.o $(B)/libiops.a
 	@echo "  LINK  $@"
@@ -113,7 +119,7 @@ arrows: $(OBJ)
 lint: arrows
 	shellcheck -x tests/*.sh tests/t/*.t tests/bench/*.sh .ci/run
 	mandoc -Tlint -Wwarning man/*.[15]
-	clang-format --dry-run -Werror $(SRC) $(wildcard include/iops/*.h src/*/*/*.h)
+	clang-format --dry-run -Werror $$(find src include -name '*.[ch]')
 	sh tests/sizes.sh
 	for h in include/iops/*.h; do $(CC) $(CPPFLAGS) -std=gnu11 $(WARN) -Werror -fsyntax-only -x c $$h || exit 1; done
 
@@ -141,7 +147,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all hint check check-only fuzz fuzzlib bench arrows lint demo deps deps-test install uninstall dist clean FORCE
+.PHONY: all hint stranger check check-only fuzz fuzzlib bench arrows lint demo deps deps-test install uninstall dist clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(OBJ:.o=.d) $(addsuffix .d,$(UNIT))

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/audit.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -17,6 +16,7 @@ static const struct layout {
 } layouts[NABI] = {
 	[ABI_X86_64] = { 8, 16, 16, 24, 64, 56 },
 	[ABI_I386] = { 4, 8, 8, 12, 32, 28 },
+	[ABI_AARCH64] = { 8, 16, 16, 24, 64, 56 },
 };
 
 enum { MAX_VEC = 1024 /* IOV_MAX: more is EINVAL */, MAX_MMSG = 1024 };
@@ -203,23 +203,29 @@ static void enter_args(struct tracer *t, struct task *k)
 		c->op[1].want = c->op[0].want;
 }
 
+static const struct arch_abi *abi_of(uint32_t audit)
+{
+	const struct arch_abi *a = arch_abis;
+
+	while (a->audit && a->audit != audit)
+		a++;
+	return a->audit ? a : NULL;
+}
+
 /* Number and arguments to a row; socketcall(2) hides both in memory. */
 static int row_of(
 	struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
 {
 	struct call *c = &k->call;
 	uint64_t nr = in->entry.nr;
+	const struct arch_abi *a = abi_of(in->arch);
 
-	if (in->arch == AUDIT_ARCH_X86_64)
-		c->abi = ABI_X86_64;
-	else if (in->arch == AUDIT_ARCH_I386)
-		c->abi = ABI_I386;
-	if ((in->arch != AUDIT_ARCH_X86_64 && in->arch != AUDIT_ARCH_I386) ||
-		nr >= 0x40000000) {
+	if (!a || (a->foreign && nr >= a->foreign)) {
 		if ((int64_t)nr >= 0 && in->arch)
 			task_note(t, k, NOTE_COMPAT, 0);
 		return -1;
 	}
+	c->abi = a->abi;
 	int row = nr < NR_MAX ? t->row[c->abi][nr] : -1;
 	if (row < 0)
 		return -1;

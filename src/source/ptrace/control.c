@@ -57,7 +57,7 @@ void control_restore(struct task *k)
 	if (k->clone_at)
 		tracee_write(k->tid, k->clone_at, &k->clone_flag, sizeof(k->clone_flag));
 	else
-		tracee_set_arg0(k->tid, k->call.abi, k->clone_flag);
+		tracee_restore_arg0(k->tid, k->call.abi, k->clone_flag);
 	k->clone_flag = 0;
 }
 

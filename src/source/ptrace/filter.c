@@ -7,7 +7,6 @@
 #include "tracer.h"
 
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
@@ -55,12 +54,13 @@ static bool stops(const struct syscall_set *want, int row)
 	       (syscalls[row].sets & SET_CONTROL || syscall_traced(want, row));
 }
 
-static void emit_abi(struct program *p, enum abi abi, const struct syscall_set *want)
+static void emit_abi(
+	struct program *p, const struct arch_abi *a, const struct syscall_set *want)
 {
 	int16_t row[NR_MAX];
 	int clone = syscall_by_name("clone");
 
-	syscall_index(abi, row);
+	syscall_index(a->abi, row);
 	emit_load(p, offsetof(struct seccomp_data, nr));
 	for (int nr = 0; nr < NR_MAX; nr++) {
 		if (!stops(want, row[nr]))
@@ -79,15 +79,14 @@ static void emit_abi(struct program *p, enum abi abi, const struct syscall_set *
 static void build(struct program *p, const struct syscall_set *want)
 {
 	emit_load(p, offsetof(struct seccomp_data, arch));
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AUDIT_ARCH_X86_64);
-	unsigned other = p->n;
-	emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
-	emit_abi(p, ABI_X86_64, want);
-
-	p->code[other].k = p->n - other - 1;
-	emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AUDIT_ARCH_I386);
+	for (const struct arch_abi *a = arch_abis; a->audit; a++) {
+		emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, a->audit);
+		unsigned other = p->n;
+		emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
+		emit_abi(p, a, want);
+		p->code[other].k = p->n - other - 1;
+	}
 	emit_stop(p);
-	emit_abi(p, ABI_I386, want);
 }
 
 int filter_install(const struct syscall_set *want)

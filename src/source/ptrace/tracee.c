@@ -1,5 +1,5 @@
 /*
- * tracee.c - memory, registers and counters of a task that stands still
+ * tracee.c - memory and counters of a task that stands still
  */
 #include "tracer.h"
 
@@ -11,12 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-/* What restart codes there are: linux/errno.h, not exported to user space. */
-enum { RESTART_NOHAND = 514 };
 
 ssize_t tracee_read(pid_t tid, uint64_t from, void *to, size_t len)
 {
@@ -159,53 +155,6 @@ bool tracee_ignores(pid_t tid, int sig)
 		return false;
 	return sig == SIGCHLD || sig == SIGWINCH || sig == SIGURG || sig == SIGCONT;
 }
-
-#if defined(__x86_64__)
-
-bool tracee_in_eintr(pid_t tid)
-{
-	struct user_regs_struct r;
-
-	/* orig_rax is negative where the stop does not come from a call. */
-	return !ptrace(PTRACE_GETREGS, tid, 0, &r) && (int)r.orig_rax >= 0 &&
-	       (int)r.rax == -EINTR;
-}
-
-/*
- * Some calls end with EINTR for any signal that is queued, and to a tracee even ignored
- * ones are queued. The kernel turns this result into EINTR if a handler runs, and
- * restarts the call if none does: as if the signal had never come.
- */
-int tracee_unmask_eintr(pid_t tid)
-{
-	return ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax),
-		       (long)-RESTART_NOHAND) < 0
-		       ? -errno
-		       : 0;
-}
-
-/* At the entry of a call: skip it with ENOSYS, as the kernel does without a tracer. */
-int tracee_refuse_call(pid_t tid)
-{
-	if (ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, orig_rax),
-		    -1L) < 0 ||
-		ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax),
-			(long)-ENOSYS) < 0)
-		return -errno;
-	return 0;
-}
-
-int tracee_set_arg0(pid_t tid, enum abi abi, uint64_t value)
-{
-	size_t at = abi == ABI_I386 ? offsetof(struct user_regs_struct, rbx)
-				    : offsetof(struct user_regs_struct, rdi);
-
-	return ptrace(PTRACE_POKEUSER, tid, at, value) < 0 ? -errno : 0;
-}
-
-#else
-#error "iops traces x86_64 so far: write tracee.c for this machine"
-#endif
 
 /* capabilities(7), execve(2): set-uid, set-gid and file capabilities. */
 bool tracee_gains_rights(const char *path)

@@ -9,7 +9,8 @@
  *   wait.c      which tracee is served next
  *   queue.c     tasks that have stopped, in order
  *   place.c     on which CPU the tracer runs
- *   tracee.c    memory, registers and counters of a stopped task
+ *   tracee.c    memory and counters of a stopped task
+ *   arch/       its registers, and which ABIs its machine has
  *   filter.c    the seccomp program
  *
  * A file uses only those below it.
@@ -17,6 +18,7 @@
 #ifndef IOPS_PTRACE_TRACER_H
 #define IOPS_PTRACE_TRACER_H
 
+#include "arch/arch.h"
 #include "iops/fdtab.h"
 #include "iops/launch.h"
 #include "iops/map.h"
@@ -133,10 +135,6 @@ pid_t tracee_tgid(pid_t tid, pid_t *ppid);
 int tracee_cpu(pid_t tid);
 char tracee_state(pid_t tid);
 bool tracee_ignores(pid_t tid, int sig);
-int tracee_unmask_eintr(pid_t tid);
-bool tracee_in_eintr(pid_t tid);
-int tracee_refuse_call(pid_t tid);
-int tracee_set_arg0(pid_t tid, enum abi abi, uint64_t value);
 bool tracee_gains_rights(const char *path);
 
 /* task.c */

@@ -1,0 +1,41 @@
+/*
+ * arch.h - what a machine has to say for itself
+ *
+ * One file beside this one answers it; the Makefile takes that of the compiler's machine.
+ * A new machine also needs its numbers in syscalls[] and its layouts in call.c.
+ */
+#ifndef IOPS_PTRACE_ARCH_H
+#define IOPS_PTRACE_ARCH_H
+
+#include "iops/syscalls.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct arch_abi {
+	uint32_t audit; /* AUDIT_ARCH_*; 0: the end of the table */
+	enum abi abi;
+	uint32_t foreign; /* from here on numbers are an unknown ABI's; 0: none are */
+};
+
+/* The ABIs whose calls are understood, the machine's own first. Others stop, for a note.
+ */
+extern const struct arch_abi arch_abis[];
+
+/* At a signal's stop: whether it came as a call was about to return EINTR. */
+bool tracee_in_eintr(pid_t tid);
+
+/* There: make the call again, unless a handler runs. 0 or -errno, as below. */
+int tracee_unmask_eintr(pid_t tid);
+
+/* At the entry of a call: skip it with ENOSYS, as the kernel does without a tracer. */
+int tracee_refuse_call(pid_t tid);
+
+/* At the entry of a call: change its first argument. */
+int tracee_set_arg0(pid_t tid, enum abi abi, uint64_t value);
+
+/* After the call, in the caller or in a child: the register as the target knows it. */
+int tracee_restore_arg0(pid_t tid, enum abi abi, uint64_t value);
+
+#endif
