@@ -45,6 +45,16 @@ else
 fi
 "$IOPS" run --json -o a.json -- /usr/bin/python3 -c 'import ctypes; c = ctypes.c_ulong(0); ctypes.CDLL(None).syscall(206, 1, ctypes.byref(c))'
 is "aio is named" "$(json a.json '[n["note"] for n in j["run"]["notes"]]')" "['aio']"
+if [ "$(uname -m)" = x86_64 ]; then
+	for mode in '' --no-filter; do
+		"$IOPS" run --json $mode -o x.json -- /usr/bin/python3 -c 'import ctypes; ctypes.CDLL(None).syscall(0x40000000 + 39)'
+		is "a call of x32 is named, known to the kernel or not $mode" "$(json x.json '[n["note"] for n in j["run"]["notes"]], j["run"]["complete"]')" "(['unknown ABI'], False)"
+		"$IOPS" run --json $mode -o x.json -- /usr/bin/python3 -c 'import ctypes; [ctypes.CDLL(None).syscall(n) for n in (39, 511, 0x3fffffff, -1, -2**31)]'
+		is "... what is no call is not $mode" "$(json x.json 'j["run"]["notes"], j["run"]["complete"]')" "([], True)"
+	done
+else
+	skip "no x32 here"
+fi
 if [ "$(id -u)" = 0 ]; then
 	cp "$IOPS" iops; chmod 755 . iops; cp /usr/bin/id suid; chmod 4755 suid
 	nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"

@@ -54,6 +54,14 @@ static bool stops(const struct syscall_set *want, int row)
 	       (syscalls[row].sets & SET_CONTROL || syscall_traced(want, row));
 }
 
+/* A negative number is no call at all, and none of another ABI. */
+static void emit_foreign(struct program *p, uint32_t first)
+{
+	emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 2, first);
+	emit(p, BPF_JMP | BPF_JGE | BPF_K, 1, 0, INT32_MIN);
+	emit_stop(p);
+}
+
 static void emit_abi(
 	struct program *p, const struct arch_abi *a, const struct syscall_set *want)
 {
@@ -72,6 +80,8 @@ static void emit_abi(
 			emit_stop(p);
 		}
 	}
+	if (a->foreign)
+		emit_foreign(p, a->foreign);
 	emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
 }
 
