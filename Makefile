@@ -5,6 +5,7 @@
 #   make deps            install what the build and the tests need (Debian: apt)
 #   make SAN=address,undefined check             make COV=1 check   coverage
 #   make fuzz TIME=30    seconds per parser      make bench      ratios against peers
+#   make cross           build for aarch64, in build/aarch64      make deps-cross   what that needs
 #   make lint            arrows, shell, manual, format, sizes
 #   make install         into $(DESTDIR)$(PREFIX)
 
@@ -20,6 +21,7 @@ DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqli
 TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools gcc-multilib perl procps psmisc \
            redis-server redis-tools util-linux sudo fio nodejs zstd
+CROSSDEBS := libc6-dev libgcc-12-dev libcmocka-dev $(filter lib%,$(DEBS))
 
 # One tree of objects for each way of building.
 comma   := ,
@@ -94,6 +96,22 @@ check-only: all $(UNIT) $(HELP) arrows
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help CMOCKA_MESSAGE_OUTPUT=TAP \
 	   DATA=$(CURDIR)/tests/data prove $(if $(V),-v) --timer $(UNIT) $(or $(T),tests/t/*.t)
 
+# For another machine: every object, and where deps-cross has unpacked its libraries the
+# program and the unit tests. Its gcc cannot be installed beside gcc-multilib, clang can.
+# An emulator of programs has no ptrace, and a /proc of its own: no test_fdtab.
+CROSS   := aarch64
+CROSSGCC := $(shell command -v $(CROSS)-linux-gnu-gcc)
+ROOT    := $(wildcard build/$(CROSS)-root)
+QEMU    := $(shell command -v qemu-$(CROSS)-static)
+cross:
+	$(Q)$(MAKE) --no-print-directory cross-only B=build/$(CROSS) WERROR=1 SAN= COV= \
+	   CC='$(or $(CROSSGCC),$(CLANG) --target=$(CROSS)-linux-gnu)$(ROOT:%= --sysroot=$(CURDIR)/%)' \
+	   LDFLAGS='$(if $(CROSSGCC),,-fuse-ld=lld)' PKG='env PKG_CONFIG_SYSROOT_DIR=$(ROOT:%=$(CURDIR)/%) \
+	      PKG_CONFIG_LIBDIR=$(ROOT:%=$(CURDIR)/%)/usr/lib/$(CROSS)-linux-gnu/pkgconfig $(PKG)'
+cross-only: $(if $(NEEDED),$(B)/iops $(UNIT),$(OBJ))
+	$(if $(and $(NEEDED),$(QEMU)),$(Q)QEMU_LD_PREFIX=$(ROOT) CMOCKA_MESSAGE_OUTPUT=TAP \
+	   DATA=$(CURDIR)/tests/data prove -j2 -e $(QEMU) $(filter-out %/test_fdtab,$(UNIT)))
+
 # A fuzzer for each reader of foreign or saved bytes; real ones in tests/data are its seeds.
 FB      := build/$(notdir $(CLANG))/fuzzer-no-link-address-undefined
 fuzzlib:
@@ -131,6 +149,9 @@ deps:
 	$(Q)sh tests/deps.sh "$(SUDO)" $(DEBS)
 deps-test:
 	$(Q)sh tests/deps.sh "$(SUDO)" $(DEBS) $(TESTDEBS)
+deps-cross:
+	$(Q)sh tests/deps.sh "$(SUDO)" $(DEBS) clang lld perl qemu-user-static
+	$(Q)sh tests/crossroot.sh arm64 build/$(CROSS)-root $(CROSSDEBS)
 
 install: all
 	install -Dm755 $(B)/iops $(DESTDIR)$(PREFIX)/bin/iops
@@ -147,7 +168,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all hint stranger check check-only fuzz fuzzlib bench arrows lint demo deps deps-test install uninstall dist clean FORCE
+.PHONY: all hint stranger check check-only cross cross-only fuzz fuzzlib bench arrows lint demo deps deps-test deps-cross install uninstall dist clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(OBJ:.o=.d) $(addsuffix .d,$(UNIT))

@@ -143,8 +143,8 @@ static void refused(void **state)
 		"10:00:00 read(3, \"x\", 1) = 1", "10:00:00 <... read resumed>) = 1",
 		"10:00:00 +++ exited with 0 +++", "10:00:00x  read",
 		"20240131-235958.7:  GETATTR: path=/", "0.000012 W x.8",
-		"\x7f"
-		"ELF" };
+		("\x7f"
+		"ELF") };
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(bad); i++) {
