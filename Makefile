@@ -19,8 +19,8 @@ SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
 PKGS    := libcjson smartcols libzstd sqlite3 avro-c
 DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev
 TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
-           libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools gcc-multilib perl procps psmisc \
-           redis-server redis-tools util-linux sudo fio nodejs zstd
+           libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
+           redis-server redis-tools util-linux sudo fio nodejs zstd $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
 CROSSDEBS := libc6-dev libgcc-12-dev libcmocka-dev $(filter lib%,$(DEBS))
 
 # One tree of objects for each way of building.
@@ -33,7 +33,8 @@ WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 override CFLAGS += -std=gnu11 -pthread $(WARN) \
            $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
            $(if $(COV),--coverage -O0)
-override CPPFLAGS += -D_GNU_SOURCE -Iinclude -DVERSION='"$(VERSION)"' $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
+LIBFLAGS := $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
+override CPPFLAGS += -D_GNU_SOURCE -Iinclude -DVERSION='"$(VERSION)"' $(LIBFLAGS)
 override LDLIBS += $(shell $(PKG) --libs $(PKGS) 2>/dev/null) -lm
 
 # Everything but main() is a library, so that tests can link it. Of the files that speak
@@ -46,7 +47,7 @@ OBJ     := $(LIBOBJ) $(B)/src/main.o
 UNIT    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 HELP    := $(patsubst tests/help/%.c,$(B)/help/%,$(wildcard tests/help/*.c)) \
-           $(B)/help/mkio32 $(B)/help/mkio-musl
+           $(if $(filter x86_64,$(MACHINE)),$(B)/help/mkio32) $(B)/help/mkio-musl
 NEEDED  := $(shell $(PKG) --exists $(PKGS) 2>/dev/null && echo y)
 
 all: $(if $(NEEDED),,hint) $(if $(NATIVE),,stranger) $(B)/iops
@@ -101,13 +102,13 @@ check-only: all $(UNIT) $(HELP) arrows
 # An emulator of programs has no ptrace, and a /proc of its own: no test_fdtab.
 CROSS   := aarch64
 CROSSGCC := $(shell command -v $(CROSS)-linux-gnu-gcc)
-ROOT    := $(wildcard build/$(CROSS)-root)
+ROOT    := $(wildcard $(CURDIR)/build/$(CROSS)-root)
 QEMU    := $(shell command -v qemu-$(CROSS)-static)
 cross:
 	$(Q)$(MAKE) --no-print-directory cross-only B=build/$(CROSS) WERROR=1 SAN= COV= \
-	   CC='$(or $(CROSSGCC),$(CLANG) --target=$(CROSS)-linux-gnu)$(ROOT:%= --sysroot=$(CURDIR)/%)' \
-	   LDFLAGS='$(if $(CROSSGCC),,-fuse-ld=lld)' PKG='env PKG_CONFIG_SYSROOT_DIR=$(ROOT:%=$(CURDIR)/%) \
-	      PKG_CONFIG_LIBDIR=$(ROOT:%=$(CURDIR)/%)/usr/lib/$(CROSS)-linux-gnu/pkgconfig $(PKG)'
+	   CC='$(or $(CROSSGCC),$(CLANG) --target=$(CROSS)-linux-gnu)$(ROOT:%= --sysroot=%)' \
+	   CPPFLAGS='$(if $(ROOT),,$(LIBFLAGS))' LDFLAGS='$(if $(CROSSGCC),,-fuse-ld=lld)' \
+	   PKG='env PKG_CONFIG_SYSROOT_DIR=$(ROOT) PKG_CONFIG_LIBDIR=$(ROOT)/usr/lib/$(CROSS)-linux-gnu/pkgconfig $(PKG)'
 cross-only: $(if $(NEEDED),$(B)/iops $(UNIT),$(OBJ))
 	$(if $(and $(NEEDED),$(QEMU)),$(Q)QEMU_LD_PREFIX=$(ROOT) CMOCKA_MESSAGE_OUTPUT=TAP \
 	   DATA=$(CURDIR)/tests/data prove -j2 -e $(QEMU) $(filter-out %/test_fdtab,$(UNIT)))

@@ -43,7 +43,7 @@ if [ "$(/usr/bin/python3 uring.py)" = True ]; then
 else
 	skip "io_uring is not allowed here"
 fi
-"$IOPS" run --json -o a.json -- /usr/bin/python3 -c 'import ctypes; c = ctypes.c_ulong(0); ctypes.CDLL(None).syscall(206, 1, ctypes.byref(c))'
+"$IOPS" run --json -o a.json -- /usr/bin/python3 -c 'import ctypes, os; c = ctypes.c_ulong(0); ctypes.CDLL(None).syscall(206 if os.uname().machine == "x86_64" else 0, 1, ctypes.byref(c))'
 is "aio is named" "$(json a.json '[n["note"] for n in j["run"]["notes"]]')" "['aio']"
 if [ "$(uname -m)" = x86_64 ]; then
 	for mode in '' --no-filter; do
