@@ -17,7 +17,7 @@ Q       := $(if $(V),,@)
 SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
 
 PKGS    := libcjson smartcols libzstd sqlite3 avro-c
-DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev
+DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev libzydis-dev
 TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
            redis-server redis-tools util-linux sudo fio nodejs zstd $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
@@ -35,14 +35,17 @@ override CFLAGS += -std=gnu11 -pthread $(WARN) \
            $(if $(COV),--coverage -O0)
 LIBFLAGS := $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
 override CPPFLAGS += -D_GNU_SOURCE -Iinclude -DVERSION='"$(VERSION)"' $(LIBFLAGS)
-override LDLIBS += $(shell $(PKG) --libs $(PKGS) 2>/dev/null) -lm
+override LDLIBS += $(shell $(PKG) --libs $(PKGS) 2>/dev/null) $(if $(FAST),-lZydis) -lm
 
 # Everything but main() is a library, so that tests can link it. Of the files that speak
-# for a machine, only that of the compiler's own is taken.
+# for a machine, only that of the compiler's own is taken; the fast path is for x86_64.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 NATIVE  := $(wildcard src/source/ptrace/arch/$(MACHINE).c)
-SRC     := $(sort $(shell find src -name '*.c' ! -path '*/arch/*') $(NATIVE))
-LIBOBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out src/main.c,$(SRC)))
+FAST    := $(if $(filter x86_64,$(MACHINE)),y)
+SRC     := $(sort $(shell find src -name '*.c' ! -path '*/arch/*' ! -path '*/fast/*') $(NATIVE) \
+           $(if $(FAST),$(filter-out %/none.c,$(wildcard src/source/ptrace/fast/*.c)),src/source/ptrace/fast/none.c))
+ASM     := $(if $(FAST),$(wildcard src/source/ptrace/fast/*.S))
+LIBOBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out src/main.c,$(SRC))) $(ASM:%.S=$(B)/%.o)
 OBJ     := $(LIBOBJ) $(B)/src/main.o
 UNIT    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
@@ -68,6 +71,10 @@ $(B)/libiops.a: $(LIBOBJ)
 
 $(B)/src/%.o: src/%.c $(B)/.flags
 	@echo "  CC    $<"
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/src/%.o: src/%.S $(B)/.flags
+	@echo "  AS    $<"
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 # Rebuild all when the flags change.

@@ -200,6 +200,7 @@ static int open_source(struct collection *c)
 		.follow = o->follow,
 		.wait = o->wait,
 		.filter = o->filter,
+		.patch_after = o->patch_after,
 		.command = c->run.command ? c->run.command[0] : NULL,
 	};
 	bool automatic = !strcmp(o->backend, "auto");

@@ -110,8 +110,8 @@ static void become_command(
 	if (read(l->go[0], &how, 1) != 1)
 		_exit(EXIT_FAILED);
 	prctl(PR_SET_PTRACER, 0, 0, 0, 0);
-	if (how == LAUNCH_FILTER) {
-		int err = filter_install(&o->want);
+	if (how != LAUNCH_PLAIN) {
+		int err = filter_install(&o->want, how == LAUNCH_PATCH);
 		if (err < 0) {
 			l->filter_errno = -err;
 			raise(SIGSTOP); /* only the tracer sees it */

@@ -62,6 +62,10 @@ static const struct option_row rows[] = {
 	{ 'W', false, "wait", NULL, "until the whole tree has ended" },
 	{ 'F', false, "no-filter", NULL,
 		"stop at every call instead of by a seccomp filter" },
+	{ 'G', false, "no-patch", NULL,
+		"leave the code of the target alone: operations stop" },
+	{ 'E', false, "patch-after", "N",
+		"patch a call site after N stops (default 8)" },
 	{ 'U', false, "si", NULL, "powers of 1000 instead of 1024" },
 	{ 'R', false, "raw", NULL, "plain numbers" },
 	{ 'L', false, "color", "WHEN", "auto (default), always or never" },
@@ -294,6 +298,17 @@ static int set_weight(struct options *o, const char *text)
 	return wrong("weight", text, "bytes, operations and time are known");
 }
 
+static int set_patch_after(struct options *o, const char *arg)
+{
+	char *end;
+	unsigned long n = strtoul(arg, &end, 10);
+
+	if (*arg < '0' || *arg > '9' || *end || n > 1000000)
+		return wrong("patch-after", arg, "not a number of stops");
+	o->patch_after = n;
+	return 0;
+}
+
 static int set_option(struct options *o, int id, const char *arg)
 {
 	switch (id) {
@@ -352,6 +367,11 @@ static int set_option(struct options *o, int id, const char *arg)
 	case 'F':
 		o->filter = false;
 		return 0;
+	case 'G':
+		o->patch_after = 0;
+		return 0;
+	case 'E':
+		return set_patch_after(o, arg);
 	case 'U':
 		o->view.units = UNITS_SI;
 		return 0;
@@ -375,7 +395,7 @@ static void defaults(struct options *o)
 	const char *bad, *backend = getenv("IOPS_BACKEND");
 
 	*o = (struct options){
-		.follow = true, .filter = true, .backend = "auto", .view.top = 10
+		.follow = true, .filter = true, .patch_after = 8, .backend = "auto", .view.top = 10
 	};
 	syscall_set_parse(&o->want, "data,sync", &bad);
 	if (backend && *backend && set_backend(o, backend) < 0)

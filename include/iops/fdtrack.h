@@ -20,6 +20,10 @@ struct fd_open {
 	int flags;      /* of open(2); -1 unknown */
 	int64_t offset; /* position, OP_NO_OFFSET unknown */
 	int64_t end;    /* of the file, where only we have written it; OP_NO_OFFSET */
+	bool seeks;     /* has a position */
+	bool loose;     /* others move it unseen */
+	uint32_t epoch; /* of paths, when file was last known to be right */
+	uint64_t pass;  /* of a reader, when the position was last asked for */
 };
 
 enum { FDTRACK_MAX = 1 << 20 /* descriptors from here on are not kept */ };
@@ -66,6 +70,9 @@ struct fd_table *fdtrack_exec(struct fdtrack *t, struct fd_table *table);
 
 /* What fd stands for, to be looked at and changed; NULL if that is not known. */
 struct fd_open *fdtrack_get(const struct fd_table *table, int fd);
+
+/* The highest descriptor that may be known, or -1. */
+int fdtrack_last(const struct fd_table *table);
 
 /*
  * The name of a path seen from a directory (name; 0 unknown), made plain: without "."

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@
 struct syscall_set;
 
 /* How the command is to start: the byte that lets it go. */
-enum launch_how { LAUNCH_PLAIN = 'p', LAUNCH_FILTER = 'f' };
+enum launch_how { LAUNCH_PLAIN = 'p', LAUNCH_FILTER = 'f', LAUNCH_PATCH = 'h' };
 
 struct launch {
 	pid_t front, command, tracer;
@@ -50,7 +51,10 @@ static inline int launch_go(const struct launch *l, enum launch_how how)
 	return write(l->go[1], &byte, 1) == 1 ? 0 : -errno;
 }
 
-/* In the command-to-be: make wanted calls stop for the tracer. 0 or -errno. */
-int filter_install(const struct syscall_set *want);
+/*
+ * In the command-to-be: make wanted calls stop for the tracer. patch: also those that the
+ * fast path has to know of, and none that its hook makes. 0 or -errno.
+ */
+int filter_install(const struct syscall_set *want, bool patch);
 
 #endif

@@ -35,6 +35,7 @@ struct options {
 	const struct exporter *exporter;
 	int weight; /* enum export_weight */
 	bool follow, wait, filter, json;
+	unsigned patch_after; /* stops of a call site; 0: never */
 	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
 	struct view view;
 	struct column column[MAX_COLUMNS], sort; /* what view points to */

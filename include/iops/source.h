@@ -27,6 +27,7 @@ struct source_args {
 	bool wait;           /* until the last of them has ended, not only the command */
 	const char *command; /* its name, as execvp(3) takes it */
 	bool filter;         /* a seccomp filter may be used */
+	unsigned patch_after; /* stops of a call site before it is patched; 0: never */
 	uint64_t count;      /* source_null: how many operations */
 	struct input *const *inputs; /* saved traces; borrowed */
 	unsigned ninputs;

@@ -421,6 +421,12 @@ uint32_t fdtab_path(struct fdtab *t, struct fd_task *task, int dirfd, const char
 		t, full, strlen(full), mount_point(t, task->tid, sx.stx_mnt_id), &st);
 }
 
+uint32_t fdtab_file(struct fdtab *t, struct fd_task *task, const char *path, size_t len,
+	uint64_t mount, const struct stat *is)
+{
+	return add_file(t, path, len, mount_point(t, task->tid, mount), is);
+}
+
 uint32_t fdtab_exe(struct fdtab *t, struct fd_task *task)
 {
 	char at[48], path[PATH_MAX];

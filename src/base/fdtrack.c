@@ -266,6 +266,11 @@ struct fd_open *fdtrack_get(const struct fd_table *table, int fd)
 	return fd >= 0 && fd < table->n ? table->slot[fd].open : NULL;
 }
 
+int fdtrack_last(const struct fd_table *table)
+{
+	return table->n - 1;
+}
+
 /* Put one part behind the path at hand; ".." takes the last one off. */
 static size_t add_part(char *out, size_t n, const char *part, size_t len)
 {

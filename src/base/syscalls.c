@@ -206,6 +206,13 @@ const struct syscall_desc syscalls[] = {
 	CONTROL(execve, 59, 11, 221, CONTROL),
 	CONTROL(execveat, 322, 358, 281, CONTROL),
 	CONTROL(socketcall, -1, 102, -1, CONTROL),
+	CONTROL(prctl, 157, 172, 167, 0),
+	CONTROL(unshare, 272, 310, 97, 0),
+	CONTROL(setns, 308, 346, 268, 0),
+	CONTROL(chdir, 80, 12, 49, 0),
+	CONTROL(fchdir, 81, 133, 50, 0),
+	CONTROL(chroot, 161, 61, 51, 0),
+	CONTROL(pivot_root, 155, 217, 41, 0),
 	{ .name = NULL },
 };
 

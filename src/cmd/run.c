@@ -26,6 +26,6 @@ const struct command command_run = {
 	.args = "[options] [--] COMMAND [ARG...]",
 	.help = "run a command and report the I/O of its process tree\n"
 		"\nThe report goes to standard error; the exit status is the command's.",
-	.takes = "ofJHBSTCePYIbldiNWFURLqv",
+	.takes = "ofJHBSTCePYIbldiNWFGEURLqv",
 	.main = run,
 };

@@ -51,7 +51,7 @@ static int try_filter(void)
 	int status;
 
 	if (child == 0)
-		_exit(-filter_install(&want));
+		_exit(-filter_install(&want, false));
 	if (child < 0 || waitpid(child, &status, 0) < 0)
 		return -errno;
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EPERM;

@@ -133,6 +133,7 @@ static void enter_file(struct tracer *t, struct task *k, const struct syscall_de
 	fdtab_ask(t->fdtab, &k->fd, op->fd, &v);
 	op->file = v.file;
 	op->offset = v.offset;
+	c->flags = v.flags;
 	if (d->offset >= 0 && v.offset != OP_NO_OFFSET) {
 		int64_t off = offset_arg(c, d->offset);
 		op->offset = off == -1 ? v.offset : off;
@@ -182,6 +183,7 @@ static void enter_args(struct tracer *t, struct task *k)
 	const struct syscall_desc *d = &syscalls[c->row];
 
 	c->append = c->two = c->placed = false;
+	c->flags = -1;
 	c->op[0] = (struct op){
 		.kind = d->kind,
 		.call = c->row,
@@ -249,15 +251,21 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 	k->call.row = -1;
 	if (row < 0)
 		return false;
+	k->call.row = row;
+	k->call.quiet = true;
+	k->call.noted = fast_enter(t, k);
 	if (syscalls[row].form == FORM_CONTROL) {
-		k->call.row = row;
-		return control_enter(t, k);
+		bool leave = control_enter(t, k);
+		k->call.row = leave || k->call.noted ? row : -1;
+		return leave || k->call.noted;
 	}
 	if (!t->sink || !k->process->started || k->process->muted ||
 		!(syscall_wanted(&t->want, row) ||
-			(t->countable && syscalls[row].weight)))
-		return false;
-	k->call.row = row;
+			(t->countable && syscalls[row].weight))) {
+		k->call.row = k->call.noted ? row : -1;
+		return k->call.noted;
+	}
+	k->call.quiet = false;
 	enter_args(t, k);
 	k->call.op[0].start_ns = k->call.op[1].start_ns = tracer_now(t);
 	return true;
@@ -359,6 +367,29 @@ static void leave_op(
 		emit(t, c->op[1], 0);
 }
 
+/* For the calls that will not stop: which file it was, and where its position is now. */
+static void remember(
+	struct tracer *t, struct task *k, const struct syscall_desc *d, int64_t ret)
+{
+	const struct call *c = &k->call;
+	struct fd_view v = { .file = c->op[0].file, .flags = c->flags };
+	int64_t after = c->op[0].offset;
+
+	if (d->fd < 0 || d->path >= 0 || d->form == FORM_NEWFD)
+		return;
+	if (d->form == FORM_TWO || d->form == FORM_MMSG || c->append || c->placed ||
+		d->kind == OP_META || after == OP_NO_OFFSET)
+		after = OP_NO_OFFSET;
+	else if (ret > 0)
+		after += ret;
+	fast_seed(t, k, (int)c->arg[d->fd], &v, after);
+	if (d->form == FORM_TWO) {
+		v.file = c->op[1].file;
+		v.flags = -1;
+		fast_seed(t, k, (int)c->arg[d->fd2], &v, OP_NO_OFFSET);
+	}
+}
+
 void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now)
 {
 	struct call *c = &k->call;
@@ -368,12 +399,15 @@ void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now)
 	const struct syscall_desc *d = &syscalls[c->row];
 	if (d->form == FORM_CONTROL) {
 		control_leave(t, k, ret);
-	} else {
+	} else if (!k->call.quiet) {
 		c->op[0].dur_ns = c->op[1].dur_ns = now - c->op[0].start_ns;
 		if (t->countable && d->weight)
 			account(k, d, ret);
 		if (syscall_wanted(&t->want, c->op[0].call & OP_CALL))
 			leave_op(t, k, d, ret);
+		remember(t, k, d, ret);
 	}
+	if (c->noted)
+		fast_leave(t, k, ret);
 	c->row = -1;
 }

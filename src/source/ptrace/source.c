@@ -50,6 +50,7 @@ static struct tracer *tracer_new(const struct source_args *args)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
 	cpu_set_t cpus;
+	char why[100];
 
 	if (!t)
 		return NULL;
@@ -75,6 +76,8 @@ static struct tracer *tracer_new(const struct source_args *args)
 		free(t);
 		return NULL;
 	}
+	if (t->filter && args->patch_after && !fast_probe(why, sizeof(why)))
+		fast_open(t, args->patch_after);
 	return t;
 }
 
@@ -82,6 +85,7 @@ static void tracer_free(struct tracer *t)
 {
 	place_free(t->place);
 	tasks_free(t);
+	fast_close(t);
 	fdtab_free(t->fdtab);
 	free(t);
 }
@@ -124,7 +128,9 @@ static int open_launch(struct tracer *t)
 
 	if (err < 0)
 		return err;
-	return launch_go(t->launch, t->filter ? LAUNCH_FILTER : LAUNCH_PLAIN);
+	return launch_go(t->launch, t->fast     ? LAUNCH_PATCH
+				    : t->filter ? LAUNCH_FILTER
+						: LAUNCH_PLAIN);
 }
 
 static pid_t tracer_of(pid_t tid)

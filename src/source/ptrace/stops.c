@@ -84,7 +84,11 @@ static void on_seccomp(struct tracer *t, struct task *k)
 	} else if (k->call.row >= 0) {
 		resume(t, k, 0); /* has stopped for its entry before */
 	} else {
-		entered(t, k, &in);
+		int patched = fast_stop(t, k, &in);
+		if (patched > 0)
+			resume(t, k, 0);
+		else if (!patched)
+			entered(t, k, &in);
 	}
 }
 
@@ -98,7 +102,10 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
-		entered(t, k, &in);
+		if (t->fast && in_hook(in.instruction_pointer))
+			resume(t, k, 0); /* is in its ring */
+		else
+			entered(t, k, &in);
 		return;
 	}
 	if (in.op != PTRACE_SYSCALL_INFO_EXIT) {
@@ -151,6 +158,10 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		resume(t, k, 0);
 		return;
 	}
+	if (t->fast && fast_mend(t, k, sig)) {
+		go_on(t, k, 0);
+		return;
+	}
 	tell_front(t, k, sig);
 	mend_eintr(t, k, tracee_in_eintr(k->tid) && tracee_ignores(k->tid, sig));
 	go_on(t, k, sig);
@@ -161,6 +172,9 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	bool group = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
 	control_restore(k);
+	fast_first_stop(t, k);
+	if (k->held_back)
+		return; /* until its parent's event */
 	if (k->seized)
 		task_baseline(t, k);
 	k->seized = false;
@@ -192,12 +206,19 @@ static void on_birth(struct tracer *t, struct task *k)
 			task_born(t, child, k->process->pid);
 	}
 	if (child) {
+		bool held = child->held_back;
+		fast_birth(t, child, k);
+		child->held_back = false;
 		child->sysmode |= k->sysmode;
 		child->clone_flag = k->clone_flag;
 		child->clone_at = k->clone_at;
 		child->call.abi = k->call.abi;
-		if (child->state != TASK_QUEUED)
+		if (held && child->state == TASK_STOPPED) {
+			fast_first_stop(t, child);
+			resume(t, child, 0);
+		} else if (child->state != TASK_QUEUED) {
 			queue_resumed(t, child);
+		}
 	}
 	go_on(t, k, 0);
 }
@@ -207,11 +228,26 @@ static void on_exec(struct tracer *t, struct task *k)
 	unsigned long former = k->tid;
 
 	ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &former);
+	fast_exec_begin(t, k, former);
 	uint32_t exe = task_exec(t, k, former);
+	fast_exec(t, k);
 	if (t->filter && geteuid() && exe &&
 		tracee_gains_rights(names_get(t->names, names_file(t->names, exe)->path)))
 		task_note(t, k, NOTE_SETUID, 0);
 	go_on(t, k, 0);
+}
+
+/* Its parent may have died before it could tell: nothing is known of its memory then. */
+static void release_held(struct tracer *t, struct task *k, void *arg)
+{
+	(void)arg;
+	if (!k->held_back || k->state != TASK_STOPPED)
+		return;
+	k->held_back = false;
+	k->regs_shared = true;
+	k->slotless = true;
+	fast_first_stop(t, k);
+	resume(t, k, 0);
 }
 
 /* 0, or the first error that the sink has returned. */
@@ -220,7 +256,10 @@ int stops_dispatch(struct tracer *t, struct task *k)
 	int sig = WSTOPSIG(k->status), event = k->status >> 16;
 
 	if (!WIFSTOPPED(k->status)) {
+		if (t->fast)
+			drain_task(t, k);
 		task_gone(t, k, k->status);
+		tasks_each(t, release_held, NULL);
 		return t->error;
 	}
 	if (!event && sig != (SIGTRAP | 0x80)) {
@@ -248,6 +287,8 @@ int stops_dispatch(struct tracer *t, struct task *k)
 		on_exec(t, k);
 		break;
 	case PTRACE_EVENT_EXIT:
+		if (t->fast)
+			drain_task(t, k);
 		task_exiting(t, k);
 		go_on(t, k, 0);
 		break;

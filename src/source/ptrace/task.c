@@ -82,6 +82,7 @@ struct task *task_new(struct tracer *t, pid_t tid, pid_t pid)
 	k->process = p;
 	k->call.row = -1;
 	k->sysmode = !t->filter;
+	fast_new(t, k);
 	p->ntasks++;
 	t->ntasks++;
 	return k;
@@ -108,6 +109,7 @@ void task_drop(struct tracer *t, struct task *k)
 {
 	queue_forget(t, k);
 	fdtab_forget(t->fdtab, &k->fd);
+	fast_forget(t, k);
 	map_del(&t->tasks, k->tid, 0);
 	process_leave(t, k->process);
 	free(k);
@@ -205,6 +207,10 @@ static int settle(struct task *k)
 	int64_t calls = now.calls - k->base.calls - k->mine.calls;
 	int64_t bytes = now.bytes - k->base.bytes - k->mine.bytes;
 	int weight = k->call.row >= 0 ? syscalls[k->call.row].weight : 0;
+	/* In flight, or failed where the kernel may have counted it or not. */
+	weight += k->slot.ctl ? 2 : 0;
+	weight += (int)k->unsure;
+	k->unsure = 0;
 	if (!weight || calls < 0 || calls > weight) {
 		k->off.calls += calls;
 		k->off.bytes += bytes;

@@ -19,6 +19,7 @@
 #define IOPS_PTRACE_TRACER_H
 
 #include "arch/arch.h"
+#include "fast/fast.h"
 #include "iops/fdtab.h"
 #include "iops/launch.h"
 #include "iops/map.h"
@@ -33,6 +34,7 @@
 #include <stdint.h>
 #include <sys/ptrace.h>
 #include <sys/types.h>
+#include <sys/user.h>
 
 /* SECCOMP_RET_DATA of our filter: tells it from a filter of the target's own. */
 enum { FILTER_COOKIE = 0x10b5 };
@@ -51,7 +53,9 @@ struct process {
 	unsigned ntasks;
 	bool started;   /* false: still the launcher, before its first exec */
 	bool muted;     /* served, but not counted: --no-follow */
+	bool locked;	/* has a filter of its own */
 	uint16_t noted; /* bits of enum op_note */
+	uint32_t cwd;	/* name; 0: to be asked */
 };
 
 /* The call that a task is inside. */
@@ -59,6 +63,9 @@ struct call {
 	int row; /* of syscalls[]; -1: none */
 	uint8_t abi;
 	bool append, two;
+	bool quiet;  /* no operation: only the fast path wants to know */
+	bool noted;  /* it does */
+	int flags;   /* of the descriptor; -1 unknown */
 	bool placed; /* the offset is an argument */
 	bool narrow; /* i386 sendfile: its offset has 32 bits */
 	uint64_t arg[6];
@@ -89,6 +96,21 @@ struct task {
 	int64_t counted;            /* calls of settled accounts */
 	int64_t storage[2];         /* bytes read and written, of settled accounts */
 	struct fd_task fd;
+
+	/* The fast path. */
+	struct space *space;
+	struct fd_table *files;
+	struct slot slot;
+	bool slotless;	  /* it cannot have one */
+	bool distrusted;  /* it has written over its slot */
+	bool mending;	  /* at a signal: its result may not be final */
+	bool restop;	  /* a stop of its group came while we made calls for it */
+	bool regs_shared; /* its registers are a copy of its parent's, slot and all */
+	bool held_back;	  /* not to run before its parent has told of it */
+	int64_t fast;	  /* operations that did not stop */
+	int64_t slow;	  /* and that did */
+	int64_t unsure;	  /* calls that the kernel may have counted or not */
+
 	struct task *next; /* in the queue of stopped tasks */
 };
 
@@ -107,6 +129,7 @@ struct tracer {
 	long options;  /* of PTRACE_SEIZE */
 	bool ended;    /* the command has ended */
 	uint64_t ended_ns;
+	struct fast *fast;	     /* NULL: all operations stop */
 	int error;                   /* the first that a sink returned */
 	struct map tasks, processes; /* by id */
 	struct op *found; /* processes attached to, to be told at the first step */
@@ -120,6 +143,11 @@ struct tracer {
 	unsigned spin;       /* looks that are worth taking before sleeping */
 	bool may_spin;       /* there is another CPU */
 	struct place *place; /* NULL: wherever the scheduler says */
+};
+
+struct stand {
+	struct user_regs_struct regs, entry;
+	uint64_t mask;
 };
 
 uint64_t tracer_now(const struct tracer *t); /* since the epoch */

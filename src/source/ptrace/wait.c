@@ -19,6 +19,8 @@ enum {
 	MAX_SPIN = 200, /* looks before sleeping; waking up on another CPU costs more */
 	SPIN_AGAIN = 4096, /* stops after which spinning gets another chance */
 	SCAN_SHARE = 8,    /* a scan may take one part in so many of the time */
+	MIN_NAP_NS = 20 * 1000,
+	MAX_NAP_NS = 10 * 1000 * 1000,
 };
 
 /* A child may stop for the first time before its parent's event tells of it. */
@@ -29,6 +31,7 @@ static struct task *stranger(struct tracer *t, pid_t tid)
 
 	if (k) {
 		task_born(t, k, pid == tid ? parent : pid);
+		k->held_back = t->fast != NULL;
 		return k;
 	}
 	struct op lost = { .kind = OP_LOST,
@@ -83,8 +86,11 @@ static int look_ended(struct tracer *t, pid_t tid)
 	if (info.si_pid && (info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED))
 		return look_at(t, info.si_pid);
 	struct task *k = info.si_pid ? task_find(t, info.si_pid) : NULL;
-	if (k && !k->exiting)
+	if (k && !k->exiting) {
+		if (t->fast)
+			drain_task(t, k);
 		task_exiting(t, k);
+	}
 	if (!info.si_pid || waitpid(info.si_pid, &status, WNOHANG | __WALL) <= 0)
 		return 0;
 	collect(t, info.si_pid, status);
@@ -133,16 +139,18 @@ static bool spin(struct tracer *t)
 }
 
 /* Sleep until something happens to one of many. 0, or -EINTR. */
-static int sleep_for_any(struct tracer *t)
+static int sleep_for_any(struct tracer *t, uint64_t at_most_ns)
 {
 	siginfo_t info;
 	sigset_t set;
 	uint64_t due = t->scan_ns + SCAN_SHARE * t->scan_cost_ns, now = tracer_now(t);
 	struct timespec left = { 0, due > now ? (long)(due - now) % 1000000000 : 0 };
 
+	if (at_most_ns && (!t->dirty || (uint64_t)left.tv_nsec > at_most_ns))
+		left.tv_nsec = (long)at_most_ns;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
-	int sig = sigtimedwait(&set, &info, t->dirty ? &left : NULL);
+	int sig = sigtimedwait(&set, &info, t->dirty || at_most_ns ? &left : NULL);
 	if (sig < 0)
 		return errno == EAGAIN ? 0 : -errno;
 	t->dirty = true; /* signals do not queue: others may have stopped too */
@@ -176,13 +184,42 @@ static int wait_many(struct tracer *t)
 	}
 	if (spin(t) || look_recent(t))
 		return 0;
-	return sleep_for_any(t);
+	return sleep_for_any(t, 0);
+}
+
+/*
+ * Tasks with rings go on without stopping: their records are fetched every now and then,
+ * in time before a ring is half full.
+ */
+static int wait_ringed(struct tracer *t)
+{
+	struct fast *f = t->fast;
+	uint64_t now = tracer_now(t);
+
+	if (now - t->scan_ns >= SCAN_SHARE * t->scan_cost_ns) {
+		int found = scan(t);
+		if (found)
+			return found < 0 ? found : 0;
+	}
+	if (spin(t) || look_recent(t))
+		return 0;
+	now = tracer_now(t);
+	uint64_t since = now - f->drained_ns, most = drain_all(t);
+	uint64_t fill = RING_SIZE / R_SIZE / 3;
+	f->drained_ns = now;
+	uint64_t nap = most ? since * fill / most : 2 * f->nap_ns;
+	f->nap_ns = nap < MIN_NAP_NS ? MIN_NAP_NS : nap > MAX_NAP_NS ? MAX_NAP_NS : nap;
+	if (most > 2 * fill)
+		return 0;
+	return sleep_for_any(t, f->nap_ns);
 }
 
 int wait_next(struct tracer *t, struct task **out)
 {
 	if (!t->queue) {
-		int err = t->ntasks > 1 ? wait_many(t) : wait_single(t);
+		int err = t->fast && t->fast->nringed ? wait_ringed(t)
+			  : t->ntasks > 1	      ? wait_many(t)
+						      : wait_single(t);
 		if (err < 0)
 			return err == -ECHILD ? 0 : err;
 		if (!t->queue)
@@ -190,6 +227,9 @@ int wait_next(struct tracer *t, struct task **out)
 	}
 	*out = queue_take(t);
 	t->stops++;
-	place_look(t->place, (*out)->tid, tracer_now(t));
+	if (t->fast && t->fast->nringed)
+		place_leave(t->place);
+	else
+		place_look(t->place, (*out)->tid, tracer_now(t));
 	return 1;
 }

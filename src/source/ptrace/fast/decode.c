@@ -1,0 +1,289 @@
+/*
+ * decode.c - a record to operations
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/*
+ * What /proc/TID/io has counted of it; compare account() in call.c. Of a call that has
+ * failed the kernel cannot be asked any more, so some may have been counted or not.
+ */
+static void account(struct task *k, const struct syscall_desc *d, int64_t ret)
+{
+	if (ret >= 0 || ret == -EAGAIN || ret == -EINTR || op_interrupted(ret)) {
+		if (ret <= 0 && d->weight != 1) {
+			k->unsure += d->weight;
+			return;
+		}
+		k->mine.calls += d->weight;
+		k->mine.bytes += ret > 0 ? d->weight * ret : 0;
+	} else if (d->form == FORM_VEC && ret == -EBADF) {
+		k->mine.calls += d->weight;
+	} else if (ret != -EBADF) {
+		k->unsure += d->weight;
+	}
+}
+
+/* The position moves by what was read or written; where to, if the call says so itself. */
+static void one_side(struct tracer *t, struct op *op, struct fd_open *o, int64_t at)
+{
+	bool append = op->kind == OP_WRITE && o && o->flags != -1 && o->flags & O_APPEND;
+
+	if (!o)
+		return;
+	op->file = o->file;
+	if (!o->seeks)
+		return;
+	if (at != OP_NO_OFFSET)
+		op->offset = at;
+	else
+		op->offset = o->offset;
+	if (append && op->ret > 0) {
+		op->offset = history_end_of(t, o);
+		if (op->offset < 0)
+			op->offset = OP_NO_OFFSET;
+		else if (at == OP_NO_OFFSET)
+			o->offset = op->offset;
+	}
+	if (op->ret > 0) {
+		if (at == OP_NO_OFFSET)
+			history_moved(t, o, op->ret);
+		if (op->kind == OP_WRITE && op->offset != OP_NO_OFFSET)
+			history_wrote(t, o, op->offset + op->ret);
+	}
+}
+
+/* The file of a side: known since the call began, if it was seen in flight. */
+static struct fd_open *side_file(
+	struct tracer *t, struct task *k, const struct fast_rec *r, int n, int fd)
+{
+	if (k->slot.begun == r->t0 && k->slot.held[n])
+		return k->slot.held[n];
+	return history_of(t, k, fd);
+}
+
+static void put(struct tracer *t, struct task *k, struct op *op, uint16_t flags)
+{
+	if (!k->process->started || k->process->muted ||
+		!syscall_wanted(&t->want, op->call & OP_CALL))
+		return;
+	op->call |= flags;
+	if (!flags)
+		k->fast++;
+	/* Whether a signal has really ended it is seen at the next stop. */
+	if (k->mending && op->ret == -EINTR) {
+		k->held = *op;
+		k->eintr = true;
+		return;
+	}
+	tracer_put(t, op);
+}
+
+static void two_sides(struct tracer *t, struct task *k, const struct syscall_desc *d,
+	const struct fast_rec *r, struct op *op)
+{
+	const uint8_t *more = (const uint8_t *)r;
+	struct op second;
+	uint64_t arg4;
+	int64_t off[2];
+
+	memcpy(&arg4, more + R_TWO_ARG4, 8);
+	memcpy(&off[0], more + R_TWO_OFF1, 8);
+	memcpy(&off[1], more + R_TWO_OFF2, 8);
+	op->want = d->size == 4 ? arg4 : r->arg[d->size];
+	second = *op;
+	second.kind = OP_WRITE;
+	second.fd = (int)r->arg[d->fd2];
+	op->fd = (int)r->arg[d->fd];
+	if (d->offset < 0)
+		off[0] = OP_NO_OFFSET;
+	if (d->offset2 < 0)
+		off[1] = OP_NO_OFFSET;
+	one_side(t, op, side_file(t, k, r, 0, op->fd), off[0]);
+	one_side(t, &second, side_file(t, k, r, 1, second.fd), off[1]);
+	put(t, k, op, 0);
+	put(t, k, &second, OP_SECOND);
+}
+
+/* What is shown without being consumed, or longer than what was copied: recv(2). */
+static void look_at_flags(
+	const struct syscall_desc *d, const struct fast_rec *r, struct op *op)
+{
+	if (op->kind != OP_READ || d->flags < 0)
+		return;
+	if (r->arg[d->flags] & MSG_PEEK) {
+		op->kind = OP_PEEK;
+		op->call = d->form == FORM_MSG ? syscall_by_name("recvmsg:peek")
+					       : syscall_by_name("recvfrom:peek");
+	}
+	if (r->arg[d->flags] & MSG_TRUNC && op->ret > 0 && (uint64_t)op->ret > op->want)
+		op->ret = (int64_t)op->want;
+}
+
+static void data(struct tracer *t, struct task *k, int row, const struct fast_rec *r)
+{
+	const struct syscall_desc *d = &syscalls[row];
+	struct op op = {
+		.start_ns = fast_clock_ns(&t->fast->clock, r->t0) - t->epoch_ns,
+		.dur_ns = fast_clock_ns(&t->fast->clock, r->t1) -
+			  fast_clock_ns(&t->fast->clock, r->t0),
+		.ret = r->result,
+		.offset = OP_NO_OFFSET,
+		.kind = d->kind,
+		.call = row,
+		.pid = k->process->pid,
+		.tid = k->tid,
+		.comm = k->process->comm,
+		.fd = -1,
+	};
+
+	if (d->form == FORM_TWO) {
+		two_sides(t, k, d, r, &op);
+		return;
+	}
+	op.want = d->form == FORM_VEC || d->form == FORM_MSG ? r->arg[1]
+		  : d->size >= 0 && d->size < 4		     ? r->arg[d->size]
+							     : 0;
+	if (d->fd >= 0) {
+		int64_t at = d->offset >= 0 ? (int64_t)r->arg[d->offset] : OP_NO_OFFSET;
+		op.fd = (int)r->arg[d->fd];
+		if (at == -1)
+			at = OP_NO_OFFSET; /* preadv2(2): the position */
+		one_side(t, &op, side_file(t, k, r, 0, op.fd), at);
+	}
+	look_at_flags(d, r, &op);
+	put(t, k, &op, 0);
+}
+
+static void plain(struct tracer *t, struct task *k, int row, const struct fast_rec *r)
+{
+	const struct syscall_desc *d = &syscalls[row];
+	struct op op = {
+		.start_ns = fast_clock_ns(&t->fast->clock, r->t0) - t->epoch_ns,
+		.dur_ns = fast_clock_ns(&t->fast->clock, r->t1) -
+			  fast_clock_ns(&t->fast->clock, r->t0),
+		.ret = r->result,
+		.want = d->size >= 0 && d->size < 4 ? r->arg[d->size] : 0,
+		.offset = OP_NO_OFFSET,
+		.kind = d->kind,
+		.call = row,
+		.pid = k->process->pid,
+		.tid = k->tid,
+		.comm = k->process->comm,
+		.fd = d->fd >= 0 ? (int)r->arg[d->fd] : -1,
+	};
+
+	if (d->fd >= 0) {
+		const struct fd_open *o = history_of(t, k, op.fd);
+		op.file = o ? o->file : 0;
+		op.offset = o && o->seeks ? o->offset : OP_NO_OFFSET;
+	}
+	put(t, k, &op, 0);
+}
+
+/* Paths of open files may be others now. What was resolved before is not used again. */
+static void new_epoch(struct fast *f)
+{
+	f->epoch++;
+	if (f->known.n > 4096)
+		map_fini(&f->known);
+}
+
+void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
+	const uint64_t *arg, int64_t ret)
+{
+	struct fdtrack *track = t->fast->track;
+	struct fd_open *o;
+
+	if (c->role == ROLE_CLOSE) /* free, whatever the result: close(2) */
+		fdtrack_close(track, k->files, (int)arg[0]);
+	if (ret < 0)
+		return;
+	switch (c->role) {
+	case ROLE_SEEK:
+		o = fdtrack_get(k->files, (int)arg[0]);
+		if (o && o->seeks)
+			o->offset = o->loose ? OP_NO_OFFSET : ret;
+		break;
+	case ROLE_SIZE:
+		o = fdtrack_get(k->files, (int)arg[0]);
+		if (o && map_get(&t->fast->ends, o->file, 0))
+			map_put(&t->fast->ends, o->file, 0, arg[1] + 1);
+		break;
+	case ROLE_RANGE:
+		if (arg[2] & 4 /* CLOSE_RANGE_CLOEXEC */)
+			break;
+		fdtrack_close_range(track, k->files, (unsigned)arg[0], (unsigned)arg[1]);
+		break;
+	case ROLE_FCNTL:
+		if (arg[1] != F_DUPFD && arg[1] != F_DUPFD_CLOEXEC) {
+			o = fdtrack_get(k->files, (int)arg[0]);
+			if (o && arg[1] == F_SETFL)
+				o->flags = (o->flags & ~O_APPEND) | (int)(arg[2] & O_APPEND);
+			break;
+		}
+		/* fall through */
+	case ROLE_DUP:
+		fdtrack_dup(track, k->files, (int)arg[0], (int)ret, false);
+		break;
+	case ROLE_DUP_TO:
+		if (arg[0] != arg[1])
+			fdtrack_dup(track, k->files, (int)arg[0], (int)arg[1], false);
+		break;
+	case ROLE_PATH:
+		new_epoch(t->fast);
+		break;
+	case ROLE_CWD:
+		k->process->cwd = 0;
+		new_epoch(t->fast);
+		break;
+	}
+}
+
+/* A record that is complete. */
+void decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
+{
+	int row = r->nr < NR_MAX ? t->row[ABI_X86_64][r->nr] : -1;
+	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
+
+	if (!c)
+		return;
+	const struct syscall_desc *d = &syscalls[row];
+	if (d->weight && t->countable)
+		account(k, d, r->result);
+	if (c->role == ROLE_DATA)
+		data(t, k, row, r);
+	else if (syscall_wanted(&t->want, row))
+		plain(t, k, row, r);
+	if (c->role == ROLE_OPEN) {
+		if (r->result >= 0)
+			history_opened(t, k, r, c);
+	} else if (c->role != ROLE_DATA) {
+		decode_role(t, k, c, r->arg, r->result);
+	}
+}
+
+/* A call in flight: its files are known now; when it ends they may be others. */
+void decode_begun(struct tracer *t, struct task *k, const struct fast_rec *r)
+{
+	int row = r->nr < NR_MAX ? t->row[ABI_X86_64][r->nr] : -1;
+	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
+	struct slot *s = &k->slot;
+
+	for (int i = 0; i < 2; i++) {
+		if (s->held[i])
+			fdtrack_drop(s->held[i]);
+		s->held[i] = NULL;
+	}
+	s->begun = r->t0;
+	if (!c || c->role != ROLE_DATA)
+		return;
+	int fd[2] = { syscalls[row].fd, syscalls[row].fd2 };
+	for (int i = 0; i < 2; i++)
+		if (fd[i] >= 0 && fd[i] < 4 && history_of(t, k, (int)r->arg[fd[i]]))
+			s->held[i] = fdtrack_hold(k->files, (int)r->arg[fd[i]]);
+}

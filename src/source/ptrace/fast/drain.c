@@ -1,0 +1,187 @@
+/*
+ * drain.c - rings to records, in the order of their time
+ *
+ * What one task opens another one may use, so records of all tasks are taken in the
+ * order of time: calls that use a descriptor at their start, calls that make one at
+ * their end. Only what is older than the start of the pass: whatever could come before
+ * that is in its ring by now.
+ */
+#include "../tracer.h"
+
+#include <stdlib.h>
+
+/* A ring at its next record. */
+struct cursor {
+	struct task *task;
+	uint64_t key, head;
+	bool flight;
+};
+
+static uint64_t key_of(const struct fast *f, const struct fast_rec *r)
+{
+	unsigned shape = r->nr < NSHAPES ? f->shape[r->nr] : SHAPE_PASS;
+
+	return shape >= SHAPE_OPEN0 || r->nr == 32 /* dup */ ? r->t1 : r->t0;
+}
+
+/* The target has written over its control words: what it did is lost, and it goes on
+ * slowly. */
+static void distrust(struct tracer *t, struct task *k)
+{
+	struct op lost = { .kind = OP_LOST,
+		.ret = 1,
+		.pid = k->process->pid,
+		.tid = k->tid,
+		.comm = k->process->comm,
+		.fd = -1,
+		.dur_ns = OP_NO_TIME,
+		.offset = OP_NO_OFFSET,
+		.start_ns = tracer_now(t) };
+
+	if (!k->distrusted)
+		tracer_put(t, &lost);
+	k->distrusted = true;
+	k->slot.ctl->limit = 0;
+}
+
+/* Set the cursor to the next record. false: none for now. */
+static bool set(struct fast *f, struct cursor *c)
+{
+	struct slot *s = &c->task->slot;
+	const struct fast_rec *r = slot_rec(s, s->tail);
+
+	c->flight = s->tail == c->head;
+	if (c->flight) {
+		uint64_t t0 = r->t0;
+		c->key = t0;
+		return __atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == REC_BEGUN &&
+		       t0 != s->begun;
+	}
+	__builtin_prefetch((const char *)r + 512);
+	c->key = key_of(f, r);
+	return true;
+}
+
+static bool begin(struct tracer *t, struct cursor *c, struct task *k)
+{
+	bool sane;
+
+	c->task = k;
+	c->head = slot_head(&k->slot, &sane);
+	if (!sane) {
+		distrust(t, k);
+		return false;
+	}
+	return set(t->fast, c);
+}
+
+static void take(struct tracer *t, struct cursor *c)
+{
+	struct slot *s = &c->task->slot;
+	const struct fast_rec *r = slot_rec(s, s->tail);
+
+	if (c->flight) {
+		decode_begun(t, c->task, r);
+		return;
+	}
+	unsigned size = rec_size(t->fast, r);
+	decode_put(t, c->task, r);
+	s->tail += size;
+	t->fast->records++;
+	if (s->tail > c->head)
+		s->tail = c->head; /* it lied about a length */
+}
+
+static void give_room(struct task *k)
+{
+	struct slot *s = &k->slot;
+
+	if (!k->distrusted)
+		__atomic_store_n(&s->ctl->limit, s->tail + RING_SIZE - RING_SLACK,
+			__ATOMIC_RELEASE);
+}
+
+/* The earliest of them, and the earliest key of the others. */
+static unsigned earliest(const struct cursor *c, unsigned n, uint64_t *other)
+{
+	unsigned first = 0;
+
+	*other = UINT64_MAX;
+	for (unsigned i = 1; i < n; i++) {
+		if (c[i].key < c[first].key) {
+			*other = c[first].key < *other ? c[first].key : *other;
+			first = i;
+		} else if (c[i].key < *other) {
+			*other = c[i].key;
+		}
+	}
+	return first;
+}
+
+static void merge(struct tracer *t, struct cursor *c, unsigned n, uint64_t until)
+{
+	while (n) {
+		uint64_t other;
+		unsigned i = earliest(c, n, &other);
+		if (c[i].key >= until)
+			break;
+		bool more = true;
+		while (more && c[i].key <= other && c[i].key < until) {
+			bool flight = c[i].flight;
+			take(t, &c[i]);
+			more = !flight && set(t->fast, &c[i]);
+		}
+		if (!more)
+			c[i] = c[--n];
+	}
+}
+
+/* All rings, up to now. Returns the records of the ring that had the most. */
+unsigned drain_all(struct tracer *t)
+{
+	struct fast *f = t->fast;
+	struct cursor small[16], *c = small;
+	unsigned n = 0, most = 0;
+
+	if (!f->nringed)
+		return 0;
+	f->pass++;
+	fast_clock_look(&f->clock);
+	uint64_t until = fast_tsc();
+	if (f->nringed > 16 && !(c = malloc(f->nringed * sizeof(*c))))
+		return 0;
+	for (unsigned i = 0; i < f->nringed; i++) {
+		if (!begin(t, &c[n], f->ringed[i]))
+			continue;
+		uint64_t bytes = c[n].head - c[n].task->slot.tail;
+		most = bytes / R_SIZE > most ? bytes / R_SIZE : most;
+		n++;
+	}
+	merge(t, c, n, until);
+	for (unsigned i = 0; i < f->nringed; i++)
+		if (f->ringed[i]->slot.ctl->limit !=
+			f->ringed[i]->slot.tail + RING_SIZE - RING_SLACK)
+			give_room(f->ringed[i]);
+	if (c != small)
+		free(c);
+	return most;
+}
+
+/* That of a task that stands still; with those that it may share descriptors with. */
+void drain_task(struct tracer *t, struct task *k)
+{
+	enum { FEW = 64 };
+	struct cursor c;
+
+	if (!k->slot.ctl)
+		return;
+	if (t->fast->nringed <= FEW) {
+		drain_all(t);
+		return;
+	}
+	t->fast->pass++;
+	fast_clock_look(&t->fast->clock);
+	if (begin(t, &c, k))
+		merge(t, &c, 1, UINT64_MAX);
+	give_room(k);
+}

@@ -1,0 +1,279 @@
+/*
+ * fast.c - the fast path as the rest of the tracer sees it
+ *
+ * Before it has rings an address space costs little: calls that end what a descriptor
+ * stands for stop once and are noted; what they begin is asked when it is used.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/kcmp.h>
+#include <linux/prctl.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+int fast_open(struct tracer *t, unsigned after)
+{
+	struct fast *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->track = fdtrack_new(t->names);
+	if (!f->track) {
+		free(f);
+		return -ENOMEM;
+	}
+	f->after = after;
+	f->epoch = 1;
+	fast_calls_index(f, &t->want);
+	fast_clock_start(&f->clock);
+	t->fast = f;
+	return 0;
+}
+
+void fast_close(struct tracer *t)
+{
+	struct fast *f = t->fast;
+
+	if (!f)
+		return;
+	fdtrack_free(f->track);
+	texts_free(f);
+	map_fini(&f->ends);
+	map_fini(&f->known);
+	free(f->ringed);
+	free(f);
+	t->fast = NULL;
+}
+
+static bool same(pid_t a, pid_t b, int what)
+{
+	return syscall(SYS_kcmp, a, b, what, 0, 0) == 0;
+}
+
+/* A copy was made before its original was complete. */
+static bool is_ready(pid_t tid)
+{
+	uint64_t word = 0;
+
+	return tracee_read(tid, READY_AT, &word, sizeof(word)) == sizeof(word) &&
+	       word == READY;
+}
+
+/* The child has the parent's gs, and with it the parent's slot. */
+static void leave_slot(struct task *child)
+{
+	ptrace(PTRACE_POKEUSER, child->tid, offsetof(struct user_regs_struct, gs_base), 0L);
+}
+
+void fast_birth(struct tracer *t, struct task *child, struct task *parent)
+{
+	if (!t->fast || !parent->space)
+		return;
+	drain_task(t, parent);
+	fast_forget(t, child);
+	if (same(parent->tid, child->tid, KCMP_VM)) {
+		child->space = parent->space;
+		child->space->refs++;
+	} else {
+		child->space = space_copy(parent->space);
+		if (child->space && child->space->state == SPACE_READY &&
+			!is_ready(child->tid))
+			child->space->state = SPACE_REFUSED;
+	}
+	child->slotless = parent->slotless;
+	child->process->locked |= parent->process->locked;
+	history_begin(t, child, parent, same(parent->tid, child->tid, KCMP_FILES));
+	child->regs_shared = parent->slot.ctl != NULL;
+	if (!child->space || !child->files)
+		fast_new(t, child);
+}
+
+/* Its first stop, before it runs. */
+void fast_first_stop(struct tracer *t, struct task *k)
+{
+	if (t->fast && k->regs_shared)
+		leave_slot(k);
+	k->regs_shared = false;
+}
+
+/* Before the records of its old life go: k may be joined by the thread that ran exec. */
+void fast_exec_begin(struct tracer *t, struct task *k, pid_t former)
+{
+	struct task *caller = former == k->tid ? k : task_find(t, former);
+
+	if (!t->fast)
+		return;
+	drain_all(t);
+	slot_give(t->fast, k);
+	if (caller)
+		slot_give(t->fast, caller);
+}
+
+void fast_exec(struct tracer *t, struct task *k)
+{
+	if (!t->fast)
+		return;
+	space_put(k->space);
+	k->space = space_new();
+	if (k->space)
+		k->space->locked = k->process->locked;
+	k->slotless = k->process->locked;
+	history_exec(t, k);
+	k->process->cwd = 0;
+}
+
+static bool is_shape(const struct tracer *t, uint64_t nr)
+{
+	return nr < NSHAPES && t->fast->shape[nr] != SHAPE_PASS;
+}
+
+/*
+ * At the stop before a call. 1: its site was patched, and the task is to be resumed;
+ * 0: the call goes on; -ESRCH: it stands elsewhere.
+ */
+int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
+{
+	uint64_t ip = in->instruction_pointer;
+
+	if (!t->fast || !k->space)
+		return 0;
+	drain_task(t, k);
+	if (in->arch != AUDIT_ARCH_X86_64 || k->sysmode || !k->process->started)
+		return 0;
+	if (space_site_of_stub(k->space, ip)) {
+		if (is_shape(t, in->entry.nr))
+			task_hook(t, k);
+		return 0;
+	}
+	bool locks = in->entry.nr == SYS_seccomp ||
+		     (in->entry.nr == SYS_prctl && in->entry.args[0] == PR_SET_SECCOMP);
+	if (locks && k->space->state == SPACE_COLD)
+		return patch_prepare(t, k, ip - 2);
+	if (!is_shape(t, in->entry.nr))
+		return 0;
+	return patch_hot(t, k, ip - 2);
+}
+
+/* Does anybody keep records that this call could come between? */
+static bool watched(const struct tracer *t, const struct task *k)
+{
+	return t->fast->nringed || (k->space && k->space->refs > 1);
+}
+
+/* A call that stops. Returns whether its exit has to be seen for what it does to us. */
+bool fast_enter(struct tracer *t, struct task *k)
+{
+	const struct fast_call *c = t->fast ? t->fast->call[k->call.row] : NULL;
+
+	if (!c || c->role == ROLE_DATA)
+		return false;
+	if (c->role == ROLE_LOCK || c->role == ROLE_OWN)
+		return true;
+	if (c->role == ROLE_CLOSE) {
+		fdtrack_close(t->fast->track, k->files, (int)k->call.arg[0]);
+		return false;
+	}
+	if (watched(t, k))
+		return true;
+	/* Alone and stopped: as good as done. A descriptor that is not known is asked. */
+	switch (c->role) {
+	case ROLE_DUP_TO:
+		fdtrack_close(t->fast->track, k->files, (int)k->call.arg[1]);
+		break;
+	case ROLE_RANGE:
+		fdtrack_close_range(t->fast->track, k->files, (unsigned)k->call.arg[0],
+			(unsigned)k->call.arg[1]);
+		break;
+	case ROLE_CWD:
+		k->process->cwd = 0;
+		break;
+	}
+	struct fd_open *o = c->role == ROLE_SEEK
+				    ? fdtrack_get(k->files, (int)k->call.arg[0])
+				    : NULL;
+	if (o)
+		o->offset = OP_NO_OFFSET;
+	return false;
+}
+
+static void opened(struct tracer *t, struct task *k, int fd)
+{
+	struct fd_view v;
+
+	fdtrack_close(t->fast->track, k->files, fd);
+	fdtab_ask(t->fdtab, &k->fd, fd, &v);
+	history_seed(t, k, fd, &v, v.offset);
+}
+
+/* It has closed itself up: nothing more is mapped, or asked from inside. */
+static void lock(struct tracer *t, struct task *k)
+{
+	struct fast *f = t->fast;
+
+	k->process->locked = true;
+	k->space->locked = true;
+	for (unsigned i = 0; i < f->nringed; i++)
+		if (f->ringed[i]->space == k->space)
+			f->ringed[i]->slot.ctl->statx = 0;
+}
+
+static void restrict_itself(struct tracer *t, struct task *k, bool prctl)
+{
+	struct user_regs_struct r;
+	uint64_t what = k->call.arg[0];
+
+	if (!prctl || what == PR_SET_SECCOMP) {
+		if (prctl || what <= 1) /* SECCOMP_SET_MODE_STRICT, _FILTER */
+			lock(t, k);
+		return;
+	}
+	/* No more time stamps, or call sites that are its own to judge. */
+	if (what == PR_SET_TSC && k->call.arg[1] != PR_TSC_SIGSEGV)
+		return;
+	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
+		return;
+	bool had = k->slot.ctl != NULL;
+	task_unhook(t, k, &r);
+	if (had)
+		leave_slot(k);
+}
+
+void fast_leave(struct tracer *t, struct task *k, int64_t ret)
+{
+	const struct fast_call *c = t->fast ? t->fast->call[k->call.row] : NULL;
+
+	if (!c || !k->files)
+		return;
+	switch (c->role) {
+	case ROLE_OPEN:
+		if (ret >= 0)
+			opened(t, k, (int)ret);
+		break;
+	case ROLE_OWN:
+		if (ret >= 0 && k->call.arg[0] & CLONE_FILES)
+			history_begin(t, k, k, false);
+		break;
+	case ROLE_LOCK:
+		if (ret >= 0)
+			restrict_itself(t, k,
+				!strcmp(syscalls[k->call.row].name, "prctl"));
+		break;
+	default:
+		decode_role(t, k, c, k->call.arg, ret);
+	}
+}
+
+/* What a call that stops has found out, for those that will not. */
+void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
+	int64_t after)
+{
+	if (t->fast && k->files)
+		history_seed(t, k, fd, v, after);
+}

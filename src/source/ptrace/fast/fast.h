@@ -1,0 +1,257 @@
+/*
+ * fast.h - operations that do not stop: what the files of the fast path share
+ *
+ *   fast.c     what the rest of the tracer calls
+ *   decode.c   a record to operations
+ *   drain.c    rings to records, in the order of their time
+ *   mend.c     a task that a signal stops inside the hook, back to its call site
+ *   patch.c    hot call sites to jumps
+ *   setup.c    calls made in the name of the target
+ *   life.c     what every task begins and ends with
+ *   ring.c     slots of control words and records
+ *   space.c    address spaces and what was changed in them
+ *   history.c  which file a descriptor stood for when a record was made
+ *   text.c     where code can be changed, and how
+ *   clock.c    time stamp counter to nanoseconds
+ *   calls.c    what each call means to all of this, as data
+ *   probe.c    whether it can work here
+ *
+ * A call site that keeps stopping is replaced by a jump to a stub, and that leads to the
+ * hook (hook.S), which writes a record into the task's own ring and makes the call. What
+ * cannot be patched goes on stopping: no count depends on this.
+ */
+#ifndef IOPS_FAST_FAST_H
+#define IOPS_FAST_FAST_H
+
+#include "iops/fdtrack.h"
+#include "iops/map.h"
+#include "iops/syscalls.h"
+#include "layout.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct task;
+struct tracer;
+
+/* What a call does to descriptors and paths. */
+enum fast_role {
+	ROLE_NONE,
+	ROLE_DATA,   /* moves data or makes it durable, or another plain call on fd */
+	ROLE_SEEK,   /* the result is the position */
+	ROLE_SIZE,   /* argument 1 is the new size */
+	ROLE_CLOSE,  /* fd is free */
+	ROLE_RANGE,  /* all from argument 0 to 1 are */
+	ROLE_DUP,    /* the result stands for what fd does */
+	ROLE_DUP_TO, /* argument 1 does */
+	ROLE_FCNTL,  /* the result does, if argument 1 says so */
+	ROLE_OPEN,   /* the result is new */
+	ROLE_PAIR,   /* two in memory are: pipe(2) */
+	ROLE_PATH,   /* open files may have another path from now on */
+	ROLE_CWD,    /* the working directory is another one */
+	ROLE_OWN,    /* descriptors or directories are no longer shared */
+	ROLE_LOCK,   /* the target restricts itself: all is to be in place before */
+};
+
+struct fast_call {
+	const char *name;
+	uint8_t role, shape;
+	bool leave; /* its exit has to be seen where it stops */
+};
+
+/* A place in the code that makes a call. */
+struct site {
+	uint64_t at; /* of the syscall instruction */
+	uint64_t stub;
+	uint64_t patch, cave; /* where the jump is written; cave: a second one, or 0 */
+	unsigned hits;
+	uint8_t state;  /* enum site_state */
+	uint8_t length; /* of the patch */
+	uint8_t moved;  /* bytes of the instruction that the stub repeats */
+	uint8_t bare;   /* in the stub: its own syscall instruction */
+	uint8_t body;   /* in the stub: behind what was moved */
+	uint8_t old[16], now[16], cave_old[5];
+};
+
+enum site_state { SITE_COLD, SITE_PATCHED, SITE_REFUSED };
+
+enum { STUB_SIZE = 96, STUBS_PAGES = 1, STUBS_MAX = 4096 / STUB_SIZE - 1 };
+
+/* A page of stubs, within reach of what jumps to it. Its first words: where to. */
+struct stubs {
+	uint64_t at;
+	unsigned n;
+};
+
+enum space_state { SPACE_COLD, SPACE_READY, SPACE_REFUSED };
+
+/* The file that all slots of an address space and of copies of it live in. */
+struct rings {
+	unsigned refs;
+	uint8_t *base;
+	size_t size;
+	unsigned nslots, used, nfree, *free;
+};
+
+/* An address space: tasks that share their memory share it. */
+struct space {
+	unsigned refs;
+	uint8_t state;
+	bool locked;  /* by a filter of its own: nothing more can be mapped */
+	bool barrier; /* membarrier(2) works */
+	bool undone;  /* the patches were taken back */
+	unsigned hits;
+	struct rings *rings;
+	struct map index; /* address of a site -> its number plus 1 */
+	struct site *site;
+	unsigned nsites;
+	struct stubs *stubs;
+	unsigned nstubs;
+};
+
+/* Of a task. */
+struct slot {
+	struct fast_ctl *ctl; /* NULL: none */
+	uint8_t *ring;
+	struct rings *rings;
+	unsigned number, listed; /* its place in fast.ringed, plus 1 */
+	uint64_t tail;
+	uint64_t begun; /* time stamp of the record in flight whose file is known */
+	struct fd_open *held[2];
+};
+
+struct fast_clock {
+	uint64_t tsc, ns; /* now, and */
+	uint64_t tsc0, ns0; /* at the start */
+	double ns_per_tick;
+};
+
+struct fast {
+	struct fdtrack *track;
+	struct fast_clock clock;
+	uint8_t shape[NSHAPES];
+	const struct fast_call *call[256]; /* by row; NULL: none */
+	unsigned after;			   /* stops of a site before it is patched */
+	struct task **ringed;
+	unsigned nringed, ringed_cap;
+	struct map texts; /* analysed files, by device and inode */
+	struct map ends;  /* file -> its size, where somebody appends */
+	struct map known; /* path as it was given, inode -> file */
+	uint32_t epoch;	  /* of paths */
+	uint64_t pass;	  /* of the drain */
+	uint64_t records;
+	uint64_t drained_ns, nap_ns;
+	unsigned patched, refused;
+};
+
+/* calls.c: NULL if the call means nothing to us. */
+extern const struct fast_call fast_calls[];
+void fast_calls_index(struct fast *f, const struct syscall_set *want);
+
+/* probe.c: 0, or -errno and why not. */
+int fast_probe(char *why, size_t size);
+
+/* clock.c */
+void fast_clock_start(struct fast_clock *c);
+void fast_clock_look(struct fast_clock *c);
+uint64_t fast_clock_ns(const struct fast_clock *c, uint64_t tsc);
+uint64_t fast_tsc(void);
+
+/* text.c: how a site can be patched. 0, or -errno. */
+struct plan {
+	int16_t patch; /* from the syscall instruction on */
+	int16_t cave;  /* likewise; 0: none */
+	uint8_t length, moved;
+	uint8_t old[16]; /* what is there before */
+};
+struct text;
+int text_plan(struct fast *f, pid_t tid, uint64_t at, struct plan *out);
+void texts_free(struct fast *f);
+
+/* space.c */
+struct space *space_new(void);
+struct space *space_copy(struct space *of);
+void space_put(struct space *s);
+struct site *space_site(struct space *s, uint64_t at);
+struct site *space_find(struct space *s, uint64_t at);
+struct site *space_site_of_stub(struct space *s, uint64_t ip);
+struct site *space_site_of_patch(struct space *s, uint64_t ip);
+static inline bool in_hook(uint64_t ip)
+{
+	return ip >= HOOK_AT && ip < HOOK_AT + HOOK_SIZE;
+}
+
+/* ring.c */
+struct rings *rings_new(int fd, size_t size);
+struct rings *rings_get(struct rings *r);
+void rings_put(struct rings *r);
+int slot_take(struct fast *f, struct task *k);
+void slot_give(struct fast *f, struct task *k);
+const struct fast_rec *slot_rec(const struct slot *s, uint64_t at);
+uint64_t slot_head(const struct slot *s, bool *sane);
+unsigned rec_size(const struct fast *f, const struct fast_rec *r);
+
+/* history.c */
+void history_begin(struct tracer *t, struct task *k, struct task *parent, bool shared);
+void history_end(struct tracer *t, struct task *k);
+void history_exec(struct tracer *t, struct task *k);
+struct fd_view;
+void history_seed(
+	struct tracer *t, struct task *k, int fd, const struct fd_view *v, int64_t after);
+struct fd_open *history_of(struct tracer *t, struct task *k, int fd);
+void history_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c);
+void history_moved(struct tracer *t, struct fd_open *o, int64_t by);
+int64_t history_end_of(struct tracer *t, const struct fd_open *o);
+void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end);
+
+/* setup.c: the state of a task before calls are made in its name. */
+struct stand;
+int mem_open(pid_t tid);
+int mem_write(int mem, uint64_t at, const void *from, size_t len);
+int stand_begin(struct task *k, struct stand *s);
+int stand_end(struct task *k, struct stand *s, uint64_t ip);
+int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
+int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
+int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s);
+
+/* patch.c */
+struct user_regs_struct;
+int patch_hot(struct tracer *t, struct task *k, uint64_t at);
+int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
+void patch_again(struct tracer *t, struct task *k, struct site *s);
+int patch_undo(struct tracer *t, struct task *k, struct stand *st);
+void task_hook(struct tracer *t, struct task *k);
+void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
+
+/* decode.c */
+void decode_put(struct tracer *t, struct task *k, const struct fast_rec *r);
+void decode_begun(struct tracer *t, struct task *k, const struct fast_rec *r);
+void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
+	const uint64_t *arg, int64_t ret);
+
+/* drain.c */
+unsigned drain_all(struct tracer *t);
+void drain_task(struct tracer *t, struct task *k);
+
+/* fast.c, mend.c: what the rest of the tracer calls. All of it does nothing while
+ * tracer.fast is NULL. */
+struct __ptrace_syscall_info;
+int fast_open(struct tracer *t, unsigned after);
+void fast_close(struct tracer *t);
+void fast_new(struct tracer *t, struct task *k);
+void fast_forget(struct tracer *t, struct task *k);
+void fast_birth(struct tracer *t, struct task *child, struct task *parent);
+void fast_first_stop(struct tracer *t, struct task *k);
+void fast_exec_begin(struct tracer *t, struct task *k, pid_t former);
+void fast_exec(struct tracer *t, struct task *k);
+int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in);
+bool fast_enter(struct tracer *t, struct task *k);
+void fast_leave(struct tracer *t, struct task *k, int64_t ret);
+void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
+	int64_t after);
+bool fast_mend(struct tracer *t, struct task *k, int sig);
+
+#endif

@@ -1,0 +1,388 @@
+/*
+ * history.c - which file a descriptor stood for when a record was made
+ *
+ * Records are read later than they are made. So closing, duplicating and opening are in
+ * the rings too, and this keeps what they did, in the order of time. What is not known
+ * is asked of /proc, as long as no record that is still to come says that it has changed.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/stat.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+void history_begin(struct tracer *t, struct task *k, struct task *parent, bool shared)
+{
+	struct fdtrack *track = t->fast->track;
+
+	if (k->files)
+		fdtrack_end(track, k->files);
+	k->files = !parent || !parent->files ? fdtrack_table(track)
+		   : shared		     ? fdtrack_share(parent->files)
+					     : fdtrack_copy(track, parent->files);
+}
+
+void history_end(struct tracer *t, struct task *k)
+{
+	if (k->files)
+		fdtrack_end(t->fast->track, k->files);
+	k->files = NULL;
+}
+
+/*
+ * Another program runs: what was close-on-exec is not known for sure, so all is asked
+ * anew. Positions that others share will move without our seeing whose they are.
+ */
+void history_exec(struct tracer *t, struct task *k)
+{
+	for (int fd = 0; k->files && fd < FDTRACK_MAX; fd++) {
+		struct fd_open *o = fdtrack_get(k->files, fd);
+		if (o && o->refs > 1 && o->seeks) {
+			o->offset = OP_NO_OFFSET;
+			o->loose = true;
+		}
+		if (!o && fd > fdtrack_last(k->files))
+			break;
+	}
+	history_begin(t, k, NULL, false);
+}
+
+static bool seeks(struct tracer *t, uint32_t file)
+{
+	uint8_t type = names_file(t->names, file)->type;
+
+	return type == FILE_REGULAR || type == FILE_BLOCK;
+}
+
+/* The truth about fd, from a task that stands still; after: its position from now on. */
+void history_seed(
+	struct tracer *t, struct task *k, int fd, const struct fd_view *v, int64_t after)
+{
+	struct fd_open *o = fdtrack_get(k->files, fd);
+
+	if (!v->file)
+		return;
+	if (!o || o->file != v->file) {
+		struct fd_open new = { .file = v->file, .flags = v->flags };
+		fdtrack_open(t->fast->track, k->files, fd, &new);
+		o = fdtrack_get(k->files, fd);
+		if (!o)
+			return;
+		o->seeks = seeks(t, v->file);
+	}
+	o->offset = o->seeks ? after : OP_NO_OFFSET;
+	o->epoch = t->fast->epoch;
+	o->loose = false;
+	o->flags = v->flags;
+}
+
+/* Whether a record that is still to come frees fd: asking would be too late. */
+static bool ends_later(struct tracer *t, const struct task *k, int fd)
+{
+	struct fast *f = t->fast;
+
+	for (unsigned i = 0; i < f->nringed; i++) {
+		const struct task *other = f->ringed[i];
+		bool sane;
+		if (other->files != k->files)
+			continue;
+		uint64_t head = slot_head(&other->slot, &sane);
+		for (uint64_t at = other->slot.tail; at < head;) {
+			const struct fast_rec *r = slot_rec(&other->slot, at);
+			if (r->nr == 3 /* close */ && (int)r->arg[0] == fd)
+				return true;
+			at += rec_size(f, r);
+		}
+	}
+	return false;
+}
+
+/* What the calls that are still to come have moved the position by, this one included. */
+static bool moves_later(
+	struct tracer *t, const struct task *k, int fd, int64_t *by, uint64_t *mark)
+{
+	struct fast *f = t->fast;
+
+	*by = 0;
+	*mark = 0;
+	for (unsigned i = 0; i < f->nringed; i++) {
+		const struct task *other = f->ringed[i];
+		bool sane;
+		if (other->files != k->files)
+			continue;
+		uint64_t head = slot_head(&other->slot, &sane);
+		const struct fast_rec *r = slot_rec(&other->slot, head);
+		*mark += head + (r->state != REC_NONE && head == other->slot.tail);
+		if (r->state == REC_BEGUN && (int)r->arg[0] == fd)
+			return false;
+		for (uint64_t at = other->slot.tail; at < head; at += rec_size(f, r)) {
+			r = slot_rec(&other->slot, at);
+			int row = r->nr < NR_MAX ? t->row[ABI_X86_64][r->nr] : -1;
+			if (row < 0 || !f->call[row] || (int)r->arg[0] != fd)
+				continue;
+			if (f->call[row]->role == ROLE_SEEK ||
+				f->call[row]->shape == SHAPE_TWO)
+				return false;
+			if (f->call[row]->role == ROLE_DATA &&
+				syscalls[row].offset < 0 && r->result > 0)
+				*by += r->result;
+		}
+	}
+	return true;
+}
+
+/* Where the position was before the record at hand; only if nothing moves meanwhile. */
+static void settle(struct tracer *t, struct task *k, int fd, struct fd_open *o)
+{
+	int64_t by = 0, again = 0;
+	uint64_t mark, mark2;
+	struct fd_view v;
+
+	if (o->pass == t->fast->pass || !moves_later(t, k, fd, &by, &mark))
+		return;
+	o->pass = t->fast->pass;
+	fdtab_ask(t->fdtab, &k->fd, fd, &v);
+	if (v.file == o->file && v.offset != OP_NO_OFFSET &&
+		moves_later(t, k, fd, &again, &mark2) && mark == mark2 && by == again &&
+		v.offset >= by)
+		o->offset = v.offset - by;
+}
+
+/* The same file under another name, or something else by now: then the old one stands. */
+static void check_path(struct tracer *t, struct task *k, int fd, struct fd_open *o)
+{
+	struct fd_view v;
+
+	o->epoch = t->fast->epoch;
+	fdtab_ask(t->fdtab, &k->fd, fd, &v);
+	if (!v.file || v.file == o->file)
+		return;
+	const struct file *now = names_file(t->names, v.file),
+			  *was = names_file(t->names, o->file);
+	if (now->inode == was->inode && now->major == was->major &&
+		now->minor == was->minor)
+		o->file = v.file;
+}
+
+/* NULL: not known. */
+struct fd_open *history_of(struct tracer *t, struct task *k, int fd)
+{
+	struct fd_open *o = fdtrack_get(k->files, fd);
+	struct fd_view v;
+
+	if (o && o->epoch == t->fast->epoch &&
+		(o->offset != OP_NO_OFFSET || !o->seeks))
+		return o;
+	if (fd < 0 || ends_later(t, k, fd))
+		return o;
+	if (!o) {
+		fdtab_ask(t->fdtab, &k->fd, fd, &v);
+		history_seed(t, k, fd, &v, OP_NO_OFFSET);
+		o = fdtrack_get(k->files, fd);
+		if (!o)
+			return NULL;
+	}
+	if (o->epoch != t->fast->epoch)
+		check_path(t, k, fd, o);
+	if (o->seeks && o->offset == OP_NO_OFFSET)
+		settle(t, k, fd, o);
+	return o;
+}
+
+void history_moved(struct tracer *t, struct fd_open *o, int64_t by)
+{
+	(void)t;
+	if (o->offset != OP_NO_OFFSET)
+		o->offset += by;
+	if (o->loose)
+		o->offset = OP_NO_OFFSET;
+}
+
+/* Sizes are kept of files that somebody appends to; plus 1, so that 0 is unknown. */
+int64_t history_end_of(struct tracer *t, const struct fd_open *o)
+{
+	return (int64_t)map_get(&t->fast->ends, o->file, 0) - 1;
+}
+
+void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end)
+{
+	if (t->fast->ends.n && map_get(&t->fast->ends, o->file, 0))
+		if (end > history_end_of(t, o))
+			map_put(&t->fast->ends, o->file, 0, end + 1);
+}
+
+static void as_stat(const struct statx *x, struct stat *st)
+{
+	*st = (struct stat){
+		.st_mode = x->stx_mode,
+		.st_ino = x->stx_ino,
+		.st_dev = makedev(x->stx_dev_major, x->stx_dev_minor),
+		.st_rdev = makedev(x->stx_rdev_major, x->stx_rdev_minor),
+	};
+}
+
+/* The name of the directory that a path starts from; 0: unknown. */
+static uint32_t start_of(struct tracer *t, struct task *k, int dirfd)
+{
+	char path[PATH_MAX], at[48];
+	struct process *p = k->process;
+
+	if (dirfd != AT_FDCWD) {
+		const struct fd_open *o = history_of(t, k, dirfd);
+		return o ? names_file(t->names, o->file)->path : 0;
+	}
+	if (!p->cwd) {
+		snprintf(at, sizeof(at), "/proc/%d/cwd", k->tid);
+		ssize_t n = readlink(at, path, sizeof(path));
+		if (n > 0 && *path == '/')
+			p->cwd = names_add(t->names, path, n);
+	}
+	return p->cwd;
+}
+
+/* The real path of what is found at a path, if it is that inode. Bytes, or 0. */
+static ssize_t real_path(struct task *k, const char *full, const struct stat *is, char *out)
+{
+	char at[PATH_MAX + 32];
+	struct stat st;
+
+	if (snprintf(at, sizeof(at), "/proc/%d/root%s", k->tid, full) >= (int)sizeof(at))
+		return 0;
+	int fd = open(at, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t n = 0;
+	if (!is || (!fstat(fd, &st) && st.st_ino == is->st_ino &&
+			   st.st_dev == is->st_dev)) {
+		snprintf(at, sizeof(at), "/proc/self/fd/%d", fd);
+		n = readlink(at, out, PATH_MAX);
+	}
+	close(fd);
+	return n > 0 && *out == '/' ? n : 0;
+}
+
+/*
+ * The path that /proc would have shown. The file is there still: then it says so itself.
+ * It is gone: then its directory does, and the last part is as it was given.
+ */
+static uint32_t find_path(struct tracer *t, struct task *k, int fd, const char *full,
+	const struct statx *x)
+{
+	char path[2 * PATH_MAX], dir[PATH_MAX];
+	struct stat is;
+	struct fd_view v;
+
+	as_stat(x, &is);
+	if (*full != '/') {
+		fdtab_ask(t->fdtab, &k->fd, fd, &v);
+		return v.file && names_file(t->names, v.file)->inode == x->stx_ino ? v.file
+										   : 0;
+	}
+	ssize_t n = real_path(k, full, &is, path);
+	const char *base = strrchr(full, '/');
+	if (!n && base > full && base - full < PATH_MAX) {
+		memcpy(dir, full, base - full);
+		dir[base - full] = 0;
+		n = real_path(k, dir, NULL, path);
+		size_t len = strlen(base);
+		if (n && n + len < sizeof(path)) {
+			memcpy(path + n, base, len);
+			n += len;
+		}
+	}
+	if (!n)
+		n = snprintf(path, sizeof(path), "%s", full);
+	return fdtab_file(t->fdtab, &k->fd, path, n, x->stx_mnt_id, &is);
+}
+
+static uint32_t named_file(struct tracer *t, struct task *k, const struct fast_rec *r,
+	bool at, const struct statx *x)
+{
+	const uint8_t *more = (const uint8_t *)r;
+	char path[PATH_LEN + 1];
+	uint64_t len;
+
+	memcpy(&len, more + R_NEW_LEN, sizeof(len));
+	len = len <= PATH_LEN ? len : PATH_LEN;
+	memcpy(path, more + R_NEW_PATH, len);
+	path[len] = 0;
+	if (!len || (x->stx_mode & S_IFMT) == S_IFLNK)
+		return find_path(t, k, (int)r->result, "", x);
+	uint32_t from =
+		*path == '/' ? 0 : start_of(t, k, at ? (int)r->arg[0] : AT_FDCWD);
+	if (*path != '/' && !from)
+		return find_path(t, k, (int)r->result, "", x);
+
+	/* Text alone cannot take ".." off where links are: the file system does. */
+	char whole[2 * PATH_MAX];
+	uint32_t full;
+	if (strstr(path, "..")) {
+		snprintf(whole, sizeof(whole), "%s/%s",
+			*path == '/' ? "" : names_get(t->names, from), path);
+		full = names_add(t->names, whole, strlen(whole));
+	} else {
+		full = fdtrack_path(t->fast->track, from, path, strlen(path));
+	}
+	uint64_t key = (uint64_t)full << 32 | t->fast->epoch,
+		 id = x->stx_ino * 31 + x->stx_dev_minor * 7 + x->stx_dev_major +
+		      x->stx_mnt_id * 1000003;
+	uint32_t file = map_get(&t->fast->known, key, id);
+	if (!file) {
+		file = find_path(t, k, (int)r->result, names_get(t->names, full), x);
+		if (file)
+			map_put(&t->fast->known, key, id, file);
+	}
+	return file;
+}
+
+static int flags_of(const struct fast_rec *r, const char *name)
+{
+	if (!strcmp(name, "creat"))
+		return O_WRONLY | O_CREAT | O_TRUNC;
+	if (!strcmp(name, "open"))
+		return (int)r->arg[1];
+	return (int)r->arg[2];
+}
+
+/* A call has made a descriptor: what is it? */
+void history_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c)
+{
+	const uint8_t *more = (const uint8_t *)r;
+	struct fd_open new = { .flags = O_RDWR, .offset = OP_NO_OFFSET };
+	struct statx x;
+	int64_t got;
+	char name[48];
+
+	fdtrack_close(t->fast->track, k->files, (int)r->result);
+	memcpy(&got, more + R_NEW_STATX, sizeof(got));
+	if (got)
+		return; /* to be asked when it is used */
+	memcpy(&x, more + R_NEW_STAT, sizeof(x));
+	if (c->shape == SHAPE_NEWFD) {
+		struct stat is;
+		as_stat(&x, &is);
+		int n = snprintf(name, sizeof(name), "socket:[%llu]",
+			(unsigned long long)x.stx_ino);
+		if ((x.stx_mode & S_IFMT) == S_IFSOCK)
+			new.file = fdtab_file(
+				t->fdtab, &k->fd, name, n, x.stx_mnt_id, &is);
+	} else {
+		new.file = named_file(t, k, r, c->shape == SHAPE_OPEN1, &x);
+		new.flags = flags_of(r, c->name);
+	}
+	if (!new.file)
+		return;
+	new.seeks = seeks(t, new.file);
+	new.offset = new.seeks ? 0 : OP_NO_OFFSET;
+	new.epoch = t->fast->epoch;
+	fdtrack_open(t->fast->track, k->files, (int)r->result, &new);
+	if (new.seeks && (new.flags & O_APPEND || map_get(&t->fast->ends, new.file, 0)))
+		map_put(&t->fast->ends, new.file, 0, x.stx_size + 1);
+}

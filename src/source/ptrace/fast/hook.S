@@ -1,0 +1,315 @@
+/*
+ * hook.S - the code inside the target: log a call into the task's ring, make the call
+ *
+ * Entered from a stub with rcx at the stub's way back. To the program the whole must
+ * look like one syscall instruction: no stack, all registers kept but rax, rcx and r11,
+ * flags as the kernel gives them. A page fault at a pointer of the program's is mended
+ * by the tracer, which sees the signal first: it goes on at hook_fault_*. Wherever a
+ * signal stops the task in here, mend.c takes it back to the call site: the labels say
+ * what is where.
+ */
+#if defined(__x86_64__)
+#include "layout.h"
+
+#define CTL(word) %gs:word
+
+	.section .rodata
+	.globl hook_code, hook_enter, hook_saved, hook_flagged, hook_special
+	.globl hook_special_end, hook_fault_sum, hook_fault_two, hook_fault_path
+	.globl hook_sum_at, hook_sum_end, hook_two_at, hook_two_end, hook_path_at
+	.globl hook_path_end, hook_sys, hook_post, hook_kept, hook_done, hook_new_sys
+	.globl hook_new_post, hook_new_kept, hook_stat_sys, hook_new_end, hook_end
+
+.macro restore_flags
+	movzwl	CTL(C_FLAGS), %eax
+	addb	$0x7f, %al		/* overflows if it was 1: OF */
+	sahf
+.endm
+
+	.balign 64
+hook_code:
+hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop */
+	restore_flags
+	movq	CTL(C_RAX), %rax
+	movq	CTL(C_RDX), %rdx
+	movq	CTL(C_RET), %rcx
+	leaq	-2(%rcx), %rcx
+	jmp	*%rcx
+
+	.balign 32
+hook_enter:
+	movq	%rcx, CTL(C_RET)
+	movq	%rax, CTL(C_RAX)
+	movq	%rdx, CTL(C_RDX)
+hook_saved:
+	lahf
+	seto	%al
+	movw	%ax, CTL(C_FLAGS)
+hook_flagged:
+	movq	CTL(C_RAX), %rdx
+	cmpq	$NSHAPES, %rdx
+	jae	hook_pass
+	movzbl	SHAPES_AT(%rdx), %edx
+	testl	%edx, %edx
+	jz	hook_pass
+	movq	CTL(C_HEAD), %rcx
+	cmpq	CTL(C_LIMIT), %rcx
+	jae	hook_pass
+	movzwl	%cx, %ecx
+	movq	CTL(C_RING), %r11
+	addq	%rcx, %r11
+	movq	%r11, CTL(C_REC)
+	movl	$REC_NONE, R_STATE(%r11)
+	movq	CTL(C_RAX), %rax
+	movl	%eax, R_NR(%r11)
+	movq	CTL(C_RDX), %rax
+	movq	%rdi, R_ARG(%r11)
+	movq	%rsi, R_ARG+8(%r11)
+	movq	%rax, R_ARG+16(%r11)
+	movq	%r10, R_ARG+24(%r11)
+	movq	$R_SIZE, CTL(C_STEP)
+	cmpl	$SHAPE_PLAIN, %edx
+	jne	hook_special
+hook_go:
+	restore_flags
+	rdtsc
+	movl	%eax, R_T0(%r11)
+	movl	%edx, R_T0+4(%r11)
+	movl	$REC_BEGUN, R_STATE(%r11)
+	movq	CTL(C_RAX), %rax
+	movq	CTL(C_RDX), %rdx
+hook_sys:
+	syscall
+hook_post:
+	movq	%r11, CTL(C_R11)
+	movq	CTL(C_REC), %r11
+	movq	%rax, R_RESULT(%r11)
+hook_kept:
+	rdtsc
+	movl	%eax, R_T1(%r11)
+	movl	%edx, R_T1+4(%r11)
+	movl	$REC_ENDED, R_STATE(%r11)
+	movq	CTL(C_HEAD), %rcx
+	movq	CTL(C_STEP), %rdx
+	leaq	(%rcx,%rdx), %rcx
+	movq	%rcx, CTL(C_HEAD)
+hook_done:
+	movq	R_RESULT(%r11), %rax
+	movq	CTL(C_RDX), %rdx
+	movq	CTL(C_R11), %r11
+	movq	CTL(C_RET), %rcx
+	jmp	*%rcx
+
+hook_special:	/* from here to the next label rsi is in its control word */
+	movq	%rsi, CTL(C_RSI)
+	cmpl	$SHAPE_TWO, %edx
+	je	two_sides
+	ja	new_fd
+	movq	CTL(C_RDX), %rcx
+	cmpl	$SHAPE_VEC, %edx
+	je	1f
+hook_sum_at:
+	movq	24(%rsi), %rcx		/* msg_iovlen, msg_iov */
+	movq	16(%rsi), %rsi
+1:	xorl	%eax, %eax
+	cmpq	$1024, %rcx		/* IOV_MAX */
+	ja	3f
+	jrcxz	3f
+2:	addq	8(%rsi), %rax
+hook_sum_end:
+	addq	$16, %rsi
+	decq	%rcx
+	jnz	2b
+3:	movq	%rax, R_ARG+8(%r11)
+	movq	CTL(C_RSI), %rsi
+	jmp	hook_go
+hook_fault_sum:
+	xorl	%eax, %eax
+	jmp	3b
+
+two_sides:	/* sendfile: *rdx; the others: *rsi, *r10 */
+	movabsq	$0x8000000000000000, %rax
+	movq	%rax, R_TWO_OFF1(%r11)
+	movq	%rax, R_TWO_OFF2(%r11)
+	movq	%r8, R_TWO_ARG4(%r11)
+	movq	$R_TWO_SIZE, CTL(C_STEP)
+	cmpl	$40, R_NR(%r11)
+	jne	1f
+	movq	CTL(C_RDX), %rsi
+1:	testq	%rsi, %rsi
+	jz	2f
+hook_two_at:
+	movq	(%rsi), %rax
+	movq	%rax, R_TWO_OFF1(%r11)
+2:	cmpl	$40, R_NR(%r11)
+	je	3f
+	testq	%r10, %r10
+	jz	3f
+	movq	(%r10), %rax
+	movq	%rax, R_TWO_OFF2(%r11)
+hook_two_end:
+hook_fault_two:
+3:	movq	CTL(C_RSI), %rsi
+	jmp	hook_go
+
+new_fd:
+	xorl	%ecx, %ecx
+	cmpl	$SHAPE_OPEN1, %edx
+	ja	3f
+	je	2f
+	movq	%rdi, %rsi
+hook_path_at:
+2:	movzbl	(%rsi,%rcx), %eax
+hook_path_end:
+	movb	%al, R_NEW_PATH(%r11,%rcx)
+	testb	%al, %al
+	jz	3f
+	incl	%ecx
+	cmpl	$PATH_LEN, %ecx
+	jb	2b
+3:
+new_path_done:
+	movq	%rcx, R_NEW_LEN(%r11)
+	movq	$-1, R_NEW_STATX(%r11)
+	movq	CTL(C_RSI), %rsi
+	restore_flags
+	rdtsc
+	movl	%eax, R_T0(%r11)
+	movl	%edx, R_T0+4(%r11)
+	movl	$REC_BEGUN, R_STATE(%r11)
+	movq	CTL(C_RAX), %rax
+	movq	CTL(C_RDX), %rdx
+hook_special_end:
+hook_new_sys:
+	syscall
+hook_new_post:
+	movq	%r11, CTL(C_R11)
+	movq	%r8, CTL(C_R8)
+	movq	CTL(C_REC), %r11
+	movq	%rax, R_RESULT(%r11)
+hook_new_kept:	/* from here to the next label: arguments are in the record */
+	rdtsc
+	movl	%eax, R_T1(%r11)
+	movl	%edx, R_T1+4(%r11)
+	movq	R_RESULT(%r11), %rax
+	testq	%rax, %rax
+	js	4f
+	cmpq	$0, CTL(C_STATX)
+	je	3f
+	movl	%eax, %edi
+	movl	$EMPTY_AT, %esi
+	movl	$0x5000, %edx		/* AT_EMPTY_PATH, AT_STATX_DONT_SYNC */
+	movl	$0x17ff, %r10d		/* STATX_BASIC_STATS, STATX_MNT_ID */
+	leaq	R_NEW_STAT(%r11), %r8
+	movl	$332, %eax
+hook_stat_sys:
+	syscall
+	movq	CTL(C_REC), %r11
+	movq	%rax, R_NEW_STATX(%r11)
+	movq	R_ARG(%r11), %rdi
+	movq	R_ARG+8(%r11), %rsi
+	movq	R_ARG+24(%r11), %r10
+	movq	CTL(C_R8), %r8
+3:	movq	R_NEW_LEN(%r11), %rcx
+	leaq	R_NEW_PATH+1+63(%rcx), %rcx
+	andq	$-64, %rcx
+	movq	%rcx, CTL(C_STEP)
+4:	restore_flags
+	movl	$REC_ENDED, R_STATE(%r11)
+	movq	CTL(C_HEAD), %rcx
+	movq	CTL(C_STEP), %rdx
+	leaq	(%rcx,%rdx), %rcx
+	movq	%rcx, CTL(C_HEAD)
+hook_new_end:
+	jmp	hook_done
+hook_fault_path:
+	xorl	%ecx, %ecx
+	jmp	new_path_done
+hook_end:
+
+	.org	hook_code + 0x1000, 0xcc	/* it fits a page, or does not assemble */
+
+/*
+ * Run once in each address space, by the tracer's setting of the registers; it puts all
+ * of them back afterwards. r13: bytes of slots; r14, r15: address and length of stubs.
+ * close is a call that stops, which tells the tracer.
+ */
+	.globl setup_code, setup_trap, setup_barrier, setup_barrier_trap
+	.globl setup_map, setup_map_trap, setup_end
+
+setup_code:
+	movl	$319, %eax		/* memfd_create(NAME, MFD_CLOEXEC) */
+	movl	$NAME_AT, %edi
+	movl	$1, %esi
+	syscall
+	movq	%rax, %r12
+	movl	$77, %eax		/* ftruncate(r12, r13) */
+	movl	%r12d, %edi
+	movq	%r13, %rsi
+	syscall
+	movl	$9, %eax		/* mmap(SLOTS_AT, r13, PROT_READ|PROT_WRITE, ... */
+	movl	$SLOTS_AT, %edi
+	movq	%r13, %rsi
+	movl	$3, %edx
+	movl	$0x104001, %r10d	/* MAP_SHARED|MAP_NORESERVE|MAP_FIXED_NOREPLACE */
+	movq	%r12, %r8
+	xorl	%r9d, %r9d
+	syscall
+	movq	%rax, %rbx
+	movl	$28, %eax		/* madvise(SLOTS_AT, r13, MADV_DONTDUMP) */
+	movl	$SLOTS_AT, %edi
+	movq	%r13, %rsi
+	movl	$16, %edx
+	syscall
+	movl	$324, %eax		/* membarrier(REGISTER_PRIVATE_EXPEDITED_SYNC_CORE) */
+	movl	$64, %edi
+	xorl	%esi, %esi
+	xorl	%edx, %edx
+	syscall
+	movq	%rax, %rbp
+	movl	$9, %eax		/* mmap(r14, r15, PROT_READ|PROT_EXEC, ... */
+	movq	%r14, %rdi
+	movq	%r15, %rsi
+	movl	$5, %edx
+	movl	$0x100022, %r10d	/* MAP_PRIVATE|MAP_ANONYMOUS|MAP_FIXED_NOREPLACE */
+	movq	$-1, %r8
+	xorl	%r9d, %r9d
+	syscall
+	movq	%rax, %r15
+	movl	$3, %eax		/* close(r12): stops before and after */
+	movq	%r12, %rdi
+	syscall
+setup_trap:
+	hlt
+
+setup_barrier:
+	movl	$324, %eax		/* membarrier(PRIVATE_EXPEDITED_SYNC_CORE) */
+	movl	$32, %edi
+	xorl	%esi, %esi
+	xorl	%edx, %edx
+	syscall
+	movq	%rax, %rbx
+	movl	$3, %eax
+	movq	$-1, %rdi
+	syscall
+setup_barrier_trap:
+	hlt
+
+setup_map:
+	movl	$9, %eax		/* mmap(r14, r15, PROT_READ|PROT_EXEC, ... */
+	movq	%r14, %rdi
+	movq	%r15, %rsi
+	movl	$5, %edx
+	movl	$0x100022, %r10d
+	movq	$-1, %r8
+	xorl	%r9d, %r9d
+	syscall
+	movq	%rax, %rbx
+	movl	$3, %eax
+	movq	$-1, %rdi
+	syscall
+setup_map_trap:
+	hlt
+setup_end:
+#endif
+	.section .note.GNU-stack,"",@progbits

@@ -1,0 +1,199 @@
+/*
+ * mend.c - a task that a signal stops inside the hook, back to its call site
+ *
+ * The tracer sees every signal before it is delivered. The task is made to look as if it
+ * stood at the site: before its call, just behind it, or at its return. So no handler
+ * ever sees our code, jumps out of it or runs above it, and the kernel's own rules about
+ * restarting work at the site.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/user.h>
+
+#define AT(label) (HOOK_AT + (uint64_t)((label)-hook_code))
+
+enum { FLAGS = 0x8d5 }; /* OF SF ZF AF PF CF */
+
+static uint64_t flags_of(uint64_t word)
+{
+	return (word >> 8 & 0xd5) | (word & 1 ? 0x800 : 0);
+}
+
+static void restore_flags(struct user_regs_struct *r, const struct fast_ctl *c)
+{
+	r->eflags = (r->eflags & ~(uint64_t)FLAGS) | flags_of(c->flags);
+}
+
+/* Before the call: it is to be made again, from the site. */
+static void before(struct user_regs_struct *r, const struct site *s,
+	const struct fast_ctl *c, struct fast_rec *rec)
+{
+	uint64_t ip = r->rip;
+
+	r->rip = s->at;
+	if (ip < AT(hook_saved) && ip >= AT(hook_enter))
+		return;
+	r->rax = c->rax;
+	r->rdx = c->rdx;
+	if (ip >= AT(hook_flagged) || ip < AT(hook_enter))
+		restore_flags(r, c);
+	if ((ip > AT(hook_special) && ip <= AT(hook_special_end)) ||
+		(ip >= AT(hook_fault_path) && ip < AT(hook_end)))
+		r->rsi = c->rsi;
+	rec->state = REC_NONE;
+}
+
+static void finish(struct tracer *t, struct task *k, struct fast_rec *rec)
+{
+	struct fast_ctl *c = k->slot.ctl;
+	uint64_t step = rec_size(t->fast, rec);
+
+	rec->t1 = fast_tsc();
+	rec->state = REC_ENDED;
+	c->head += step;
+}
+
+/*
+ * Behind the call, its result in rax or in the record. The record is not told through
+ * the ring if the kernel has yet to decide about the result.
+ */
+static void behind(struct tracer *t, struct task *k, struct user_regs_struct *r,
+	const struct site *s, struct fast_rec *rec)
+{
+	struct fast_ctl *c = k->slot.ctl;
+	uint64_t ip = r->rip;
+	bool open = ip >= AT(hook_new_post);
+	bool exact = ip == AT(hook_post) || ip == AT(hook_new_post);
+
+	if (exact || ip < AT(hook_kept) || (open && ip < AT(hook_new_kept)))
+		rec->result = (int64_t)r->rax;
+	if (exact)
+		c->r11 = r->r11;
+	if (ip < AT(hook_done) || (open && ip < AT(hook_new_end)))
+		finish(t, k, rec);
+	if (open && !exact && ip >= AT(hook_new_kept)) {
+		r->rdi = rec->arg[0];
+		r->rsi = rec->arg[1];
+		r->r10 = rec->arg[3];
+		r->r8 = c->r8;
+		restore_flags(r, c);
+	}
+	r->rax = (uint64_t)rec->result;
+	r->rdx = c->rdx;
+	r->r11 = c->r11;
+	r->rip = r->rcx = s->at + 2;
+	if (!exact)
+		r->orig_rax = -1;
+}
+
+static bool between(uint64_t ip, const uint8_t *from, const uint8_t *to)
+{
+	return ip >= AT(from) && ip < AT(to);
+}
+
+/* A pointer of the program's that leads nowhere: the call itself is to say so. */
+static uint64_t after_fault(uint64_t ip)
+{
+	if (between(ip, hook_sum_at, hook_sum_end))
+		return AT(hook_fault_sum);
+	if (between(ip, hook_two_at, hook_two_end))
+		return AT(hook_fault_two);
+	if (between(ip, hook_path_at, hook_path_end))
+		return AT(hook_fault_path);
+	return 0;
+}
+
+static bool in_stub(const struct site *s, struct user_regs_struct *r)
+{
+	uint64_t at = r->rip - s->stub;
+
+	if (!at)
+		r->rip = s->patch;
+	else if (at > s->bare && at < s->bare + 14u) {
+		if (at > s->bare + 2u)
+			r->orig_rax = -1;
+		r->rip = r->rcx = s->at + 2;
+	} else
+		r->rip = s->at;
+	return true;
+}
+
+/* In the hook: which site led there? The control words tell, or rcx at its entry. */
+static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	struct fast_ctl *c = k->slot.ctl;
+	uint64_t back = r->rip == AT(hook_enter) ? r->rcx : c->ret;
+	struct site *s = space_site_of_stub(k->space, back);
+
+	if (!s)
+		return false;
+	bool told = (r->rip >= AT(hook_done) && r->rip < AT(hook_special)) ||
+		    r->rip == AT(hook_new_end);
+	uint64_t at = told ? c->rec - c->ring : c->head;
+	struct fast_rec *rec =
+		(struct fast_rec *)(k->slot.ring + at % RING_SIZE / R_SIZE * R_SIZE);
+	if ((r->rip > AT(hook_sys) && r->rip < AT(hook_special)) ||
+		(r->rip > AT(hook_new_sys) && r->rip < AT(hook_fault_path)))
+		behind(t, k, r, s, rec);
+	else
+		before(r, s, c, rec);
+	return true;
+}
+
+/* A breakpoint of ours, hit while the site was being written. */
+static bool on_breakpoint(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	struct site *s = space_site_of_patch(k->space, r->rip - 1);
+
+	if (!s || s->state != SITE_PATCHED)
+		return false;
+	r->rip--;
+	/* A copy of the memory made in that moment holds it for good. */
+	patch_again(t, k, s);
+	return true;
+}
+
+/*
+ * At a signal's stop. Returns whether the signal was of our making and is not to be
+ * delivered.
+ */
+bool fast_mend(struct tracer *t, struct task *k, int sig)
+{
+	struct user_regs_struct r;
+	bool ours = false;
+
+	if (!k->space || k->space->state != SPACE_READY ||
+		ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
+		return false;
+	if (sig == SIGTRAP && on_breakpoint(t, k, &r)) {
+		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
+		return true;
+	}
+	siginfo_t info;
+	bool fault = (sig == SIGSEGV || sig == SIGBUS) &&
+		     !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code > 0;
+	if (in_hook(r.rip) && k->slot.ctl) {
+		if (fault && after_fault(r.rip)) {
+			r.rip = after_fault(r.rip);
+			ours = true;
+		} else if (in_code(t, k, &r)) {
+			ours = fault;
+			if (fault)
+				task_unhook(t, k, &r);
+		}
+	} else if (in_hook(r.rip)) {
+		return false;
+	} else {
+		const struct site *s = space_site_of_stub(k->space, r.rip);
+		if (!s || !in_stub(s, &r))
+			return false;
+	}
+	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
+	k->mending = true;
+	drain_task(t, k);
+	k->mending = false;
+	return ours;
+}

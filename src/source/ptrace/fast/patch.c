@@ -1,0 +1,320 @@
+/*
+ * patch.c - hot call sites to jumps
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+enum { JUMP = 5, REACH = 0x70000000 };
+
+/* Code under construction. */
+struct code {
+	uint8_t byte[STUB_SIZE];
+	unsigned n;
+	uint64_t at;
+};
+
+static void bytes(struct code *c, const void *from, unsigned n)
+{
+	memcpy(c->byte + c->n, from, n);
+	c->n += n;
+}
+
+/* An instruction that ends with the distance to an address. */
+static void relative(struct code *c, const char *op, unsigned n, uint64_t to)
+{
+	bytes(c, op, n);
+	int32_t d = (int32_t)(to - (c->at + c->n + 4));
+	bytes(c, &d, 4);
+}
+
+/*
+ * What was moved; is gs ours, that is, within 2^28 bytes from HOOK_AT? No: the call is
+ * made right here, and stops. Yes: to the hook, with the way back in rcx. Nothing
+ * touches the flags.
+ */
+static void build(struct code *c, struct site *s, const struct plan *p, uint64_t page)
+{
+	static const char is_ours[] =
+		"\xf3\x48\x0f\xae\xc9"		   /* rdgsbase %rcx */
+		"\x48\x8d\x89\x00\x00\x00\x90"	   /* lea -HOOK_AT(%rcx), %rcx */
+		"\x48\x8d\x0c\xcd\x00\x00\x00\x00" /* lea (,%rcx,8), %rcx */
+		"\x48\x8d\x0c\x09"		   /* lea (%rcx,%rcx), %rcx */
+		"\x48\x0f\xc9"			   /* bswap %rcx */
+		"\x89\xc9"			   /* mov %ecx, %ecx */
+		"\xe3\x0e";			   /* jrcxz over the 14 bytes below */
+
+	_Static_assert(-HOOK_AT == (int32_t)0x90000000, "as it is written above");
+	memset(c->byte, 0xcc, sizeof(c->byte));
+	bytes(c, p->old, p->moved);
+	s->body = c->n;
+	bytes(c, is_ours, sizeof(is_ours) - 1);
+	s->bare = c->n;
+	bytes(c, "\x0f\x05", 2);
+	uint64_t back = c->at + c->n;
+	relative(c, "\x48\x8d\x0d", 3, s->at + 2); /* lea behind the site, %rcx */
+	relative(c, "\xe9", 1, s->at + 2);	   /* jmp there */
+	relative(c, "\x48\x8d\x0d", 3, back);
+	relative(c, "\xff\x25", 2, page); /* jmp *page */
+}
+
+/* Room for a stub within reach. 0: none, or -ESRCH. */
+static int find_stub(struct tracer *t, struct task *k, struct stand *st, uint64_t near,
+	struct stubs **out)
+{
+	struct space *s = k->space;
+
+	for (int again = 0; again < 2; again++) {
+		for (unsigned i = 0; i < s->nstubs; i++) {
+			uint64_t at = s->stubs[i].at;
+			uint64_t far = at > near ? at - near : near - at;
+			if (far < REACH && s->stubs[i].n < STUBS_MAX) {
+				*out = &s->stubs[i];
+				return 0;
+			}
+		}
+		int err = again ? -ENOMEM : setup_stubs(t, k, st, near);
+		if (err < 0)
+			return err;
+	}
+	return -ENOMEM;
+}
+
+/*
+ * Write over code that other threads may run: a breakpoint first, the rest, the first
+ * byte last, and all CPUs told in between. Who meets the breakpoint stops and goes on.
+ */
+static int write_code(struct tracer *t, struct task *k, struct stand *st, int mem,
+	uint64_t at, const uint8_t *code, unsigned len)
+{
+	static const uint8_t breakpoint = 0xcc;
+
+	if (k->space->refs == 1)
+		return mem_write(mem, at, code, len);
+	if (!k->space->barrier || k->space->locked)
+		return -EPERM;
+	int err = mem_write(mem, at, &breakpoint, 1);
+	if (err < 0)
+		return err;
+	err = setup_barrier_now(t, k, st);
+	if (!err || err == -EPERM)
+		mem_write(mem, at + 1, code + 1, len - 1);
+	int second = err == -ESRCH ? err : setup_barrier_now(t, k, st);
+	if (err == -ESRCH)
+		mem_write(mem, at + 1, code + 1, len - 1);
+	mem_write(mem, at, code, 1);
+	return err ? err : second;
+}
+
+static void jump(struct code *c, uint64_t from, uint64_t to)
+{
+	c->at = from;
+	c->n = 0;
+	relative(c, "\xe9", 1, to);
+}
+
+/* Stub, cave and site, in this order: nobody gets to what is not there yet. */
+static int write_all(struct tracer *t, struct task *k, struct stand *st, struct site *s,
+	const struct code *stub)
+{
+	struct code c;
+	int mem = mem_open(k->tid);
+
+	if (mem < 0)
+		return mem;
+	int err = stub ? mem_write(mem, s->stub, stub->byte, STUB_SIZE) : 0;
+	if (!err && s->cave) {
+		jump(&c, s->cave, s->stub);
+		err = mem_write(mem, s->cave, c.byte, JUMP);
+	}
+	s->state = SITE_PATCHED; /* from now on its breakpoint is known */
+	if (!err)
+		err = write_code(t, k, st, mem, s->patch, s->now, s->length);
+	close(mem);
+	return err;
+}
+
+static void new_bytes(struct site *s)
+{
+	struct code c;
+
+	memset(s->now, 0x90, sizeof(s->now));
+	if (s->cave) {
+		s->now[0] = 0xeb;
+		s->now[1] = (uint8_t)(s->cave - (s->at + 2));
+		return;
+	}
+	jump(&c, s->patch, s->stub);
+	memcpy(s->now, c.byte, JUMP);
+	/* The rest is never run, but decoded by debuggers. */
+}
+
+/* 0: patched. -ESRCH: the task is gone from its stop; else it cannot be. */
+static int patch(struct tracer *t, struct task *k, struct stand *st, uint64_t at)
+{
+	struct plan p;
+	struct stubs *page = NULL;
+	int err = text_plan(t->fast, k->tid, at, &p);
+
+	if (!err)
+		err = setup_space(t, k, st, at);
+	if (!err)
+		err = find_stub(t, k, st, at, &page);
+	if (err < 0)
+		return err;
+	struct site *s = space_find(k->space, at);
+	struct code c = { .at = page->at + (uint64_t)++page->n * STUB_SIZE };
+	s->stub = c.at;
+	s->patch = at + p.patch;
+	s->cave = p.cave ? at + p.cave : 0;
+	s->length = p.length;
+	s->moved = p.moved;
+	memcpy(s->old, p.old, sizeof(s->old));
+	build(&c, s, &p, page->at);
+	new_bytes(s);
+	return write_all(t, k, st, s, &c);
+}
+
+/* A task of its own finds its slot through gs, unless the program uses that. */
+static void give_slot(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	bool free = !r->gs_base || (r->gs_base >= HOOK_AT && r->gs_base < WINDOW_END);
+
+	if (!free || k->slotless || slot_take(t->fast, k) < 0)
+		return;
+	r->gs_base = SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
+}
+
+/* At the stop before a call from a stub: next time it is not to stop. */
+void task_hook(struct tracer *t, struct task *k)
+{
+	struct user_regs_struct r;
+
+	if (k->slot.ctl || k->slotless || k->space->state != SPACE_READY ||
+		ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
+		return;
+	uint64_t before = r.gs_base;
+	give_slot(t, k, &r);
+	if (r.gs_base != before)
+		ptrace(PTRACE_POKEUSER, k->tid,
+			offsetof(struct user_regs_struct, gs_base), r.gs_base);
+}
+
+/* From now on its calls stop again. */
+void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	drain_task(t, k);
+	k->slotless = true;
+	slot_give(t->fast, k);
+	r->gs_base = 0;
+}
+
+/*
+ * At the stop before a call: if its site is hot, patch it, and make the call again
+ * through the hook. 1: the task is to be resumed as it is; 0: the call goes on as ever;
+ * -ESRCH: it stands elsewhere.
+ */
+int patch_hot(struct tracer *t, struct task *k, uint64_t at)
+{
+	struct space *sp = k->space;
+	struct site *s = sp->state == SPACE_REFUSED ? NULL : space_site(sp, at);
+	struct stand st;
+
+	if (!s || s->state == SITE_REFUSED || k->slotless)
+		return 0;
+	sp->hits++;
+	if (s->state == SITE_PATCHED) {
+		uint8_t now[16];
+		if (tracee_read(k->tid, s->patch, now, s->length) != s->length ||
+			!memcmp(now, s->now, s->length))
+			return 0; /* jumped to directly */
+		*s = (struct site){ .at = at }; /* unmapped meanwhile, or copied before */
+	}
+	s->hits++;
+	if (sp->state == SPACE_COLD ? sp->hits < t->fast->after
+				    : s->hits < 2 && t->fast->after > 1)
+		return 0;
+	if (stand_begin(k, &st) < 0)
+		return 0;
+	int err = patch(t, k, &st, at);
+	if (err == -ESRCH)
+		return err;
+	s = space_find(sp, at);
+	if (!err) {
+		t->fast->patched++;
+		give_slot(t, k, &st.regs);
+		stand_end(k, &st, s->stub + s->body);
+	} else {
+		t->fast->refused++;
+		s->state = SITE_REFUSED;
+		stand_end(k, &st, at);
+	}
+	return 1;
+}
+
+/* Before the target closes itself up: everything that later patches could need. */
+int patch_prepare(struct tracer *t, struct task *k, uint64_t at)
+{
+	struct stand st;
+
+	if (k->space->state != SPACE_COLD || stand_begin(k, &st) < 0)
+		return 0;
+	int err = setup_space(t, k, &st, at);
+	if (err == -ESRCH)
+		return err;
+	stand_end(k, &st, at);
+	return 1;
+}
+
+/* What stands there may be a breakpoint that was copied with the memory. */
+void patch_again(struct tracer *t, struct task *k, struct site *s)
+{
+	uint8_t now;
+	int mem;
+	struct code c = { .at = s->stub };
+	struct plan p = { .moved = s->moved };
+
+	(void)t;
+	if (tracee_read(k->tid, s->patch, &now, 1) != 1 || now != 0xcc ||
+		(mem = mem_open(k->tid)) < 0)
+		return;
+	memcpy(p.old, s->old, sizeof(p.old));
+	for (unsigned i = 0; i < k->space->nstubs; i++)
+		if (s->stub - k->space->stubs[i].at < 4096)
+			build(&c, s, &p, k->space->stubs[i].at);
+	if (c.n && !mem_write(mem, s->stub, c.byte, STUB_SIZE)) {
+		if (s->cave) {
+			struct code j;
+			jump(&j, s->cave, s->stub);
+			mem_write(mem, s->cave, j.byte, JUMP);
+		}
+		mem_write(mem, s->patch + 1, s->now + 1, s->length - 1);
+		mem_write(mem, s->patch, s->now, 1);
+	}
+	close(mem);
+}
+
+/* Put back every site of an address space: its tasks are to stop again. */
+int patch_undo(struct tracer *t, struct task *k, struct stand *st)
+{
+	struct space *sp = k->space;
+	int mem = mem_open(k->tid), err = mem < 0 ? mem : 0;
+
+	for (unsigned i = 0; !err && i < sp->nsites; i++) {
+		struct site *s = &sp->site[i];
+		if (s->state != SITE_PATCHED)
+			continue;
+		uint8_t was[16];
+		memcpy(was, s->now, sizeof(was));
+		memcpy(s->now, s->old, sizeof(s->now));
+		err = write_code(t, k, st, mem, s->patch, s->old, s->length);
+		memcpy(s->now, was, sizeof(s->now));
+	}
+	if (mem >= 0)
+		close(mem);
+	sp->undone = true;
+	return err;
+}

@@ -1,0 +1,131 @@
+/*
+ * probe.c - whether the fast path can work here
+ *
+ * What the machine has is asked; whether it works is tried, in a child of our own that
+ * sets up a slot and goes through the hook.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <asm/prctl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { HWCAP2_GS = 1 << 1 }; /* HWCAP2_FSGSBASE: asm/hwcap2.h */
+
+/* A time stamp counter that runs always and everywhere at one rate: proc(5), cpuinfo. */
+static bool has_counter(void)
+{
+	static const char *const clocks[] = { "tsc", "kvm-clock", "hyperv_clocksource_tsc_page" };
+	char line[64] = "";
+	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		"re");
+
+	if (f && !fgets(line, sizeof(line), f))
+		*line = 0;
+	if (f)
+		fclose(f);
+	line[strcspn(line, "\n")] = 0;
+	for (unsigned i = 0; i < sizeof(clocks) / sizeof(*clocks); i++)
+		if (!strcmp(line, clocks[i]))
+			return true;
+	return false;
+}
+
+/* The call in a child: through the hook, as a stub does it. */
+static long through_hook(long nr, long a, long b, long c)
+{
+	long ret;
+	register long hook __asm__("r9") = HOOK_AT + (hook_enter - hook_code);
+
+	__asm__ volatile("leaq 1f(%%rip), %%rcx\n\t"
+			 "jmp *%%r9\n\t"
+			 "syscall\n"
+			 "1:"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(hook)
+			 : "rcx", "r11", "r10", "r8", "memory");
+	return ret;
+}
+
+static void *at(uint64_t address, size_t size, int prot)
+{
+	void *p = mmap((void *)(uintptr_t)address, size, prot,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	return p == (void *)(uintptr_t)address ? p : NULL;
+}
+
+static int in_child(int out)
+{
+	uint8_t *hook = at(HOOK_AT, HOOK_SIZE, PROT_READ | PROT_WRITE);
+	uint8_t *slot = at(SLOTS_AT, SLOT_SIZE, PROT_READ | PROT_WRITE);
+	struct fast_ctl *c = (struct fast_ctl *)slot;
+	uint64_t gs = 0;
+
+	if (!hook || !slot)
+		return ENOMEM;
+	memcpy(hook, hook_code, hook_end - hook_code);
+	hook[SHAPES_AT - HOOK_AT + SYS_write] = SHAPE_PLAIN;
+	if (mprotect(hook, HOOK_SIZE, PROT_READ | PROT_EXEC) < 0)
+		return errno;
+	*c = (struct fast_ctl){ .ring = SLOTS_AT + RING_FROM,
+		.limit = RING_SIZE - RING_SLACK };
+	if (syscall(SYS_arch_prctl, ARCH_SET_GS, SLOTS_AT) < 0)
+		return errno;
+	__asm__("rdgsbase %0" : "=r"(gs));
+	const struct fast_rec *r = (struct fast_rec *)(slot + RING_FROM);
+	long ret = through_hook(SYS_write, out, (long)"hook", 4);
+	bool right = gs == SLOTS_AT && ret == 4 && c->head == R_SIZE &&
+		     r->state == REC_ENDED && r->result == 4 && r->nr == SYS_write &&
+		     r->t1 > r->t0 && r->arg[0] == (uint64_t)out && r->arg[2] == 4;
+	return right ? 0 : EPROTO;
+}
+
+static int try_hook(void)
+{
+	char got[4];
+	int p[2], status;
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return -errno;
+	pid_t child = fork();
+	if (child == 0)
+		_exit(in_child(p[1]));
+	close(p[1]);
+	bool same = read(p[0], got, 4) == 4 && !memcmp(got, "hook", 4);
+	close(p[0]);
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return -errno;
+	if (!WIFEXITED(status))
+		return -EPROTO;
+	return WEXITSTATUS(status) ? -WEXITSTATUS(status) : same ? 0 : -EPROTO;
+}
+
+static const char *try_all(void)
+{
+	if (!(getauxval(AT_HWCAP2) & HWCAP2_GS))
+		return "the processor or kernel lacks FSGSBASE";
+	if (!has_counter())
+		return "the kernel does not trust the time stamp counter";
+	if (syscall(SYS_kcmp, getpid(), getpid(), 1 /* KCMP_VM */, 0, 0) != 0)
+		return "kcmp(2) is missing";
+	if (try_hook() < 0)
+		return "the self-test has failed";
+	return NULL;
+}
+
+int fast_probe(char *why, size_t size)
+{
+	const char *wrong = try_all();
+
+	snprintf(why, size, "%s", wrong ? wrong : "");
+	return wrong ? -ENOSYS : 0;
+}

@@ -1,0 +1,153 @@
+/*
+ * ring.c - slots of control words and records
+ *
+ * The target can write to all of this: nothing that is read here is believed before it
+ * is looked at.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+_Static_assert(sizeof(struct fast_rec) == R_SIZE, "hook.S and C agree about a record");
+_Static_assert(offsetof(struct fast_ctl, statx) == C_STATX, "... and about control words");
+
+struct rings *rings_new(int fd, size_t size)
+{
+	struct rings *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->refs = 1;
+	r->size = size;
+	r->nslots = size / SLOT_SIZE;
+	r->free = calloc(r->nslots, sizeof(*r->free));
+	r->base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+		0);
+	if (!r->free || r->base == MAP_FAILED) {
+		free(r->free);
+		free(r);
+		return NULL;
+	}
+	return r;
+}
+
+struct rings *rings_get(struct rings *r)
+{
+	r->refs++;
+	return r;
+}
+
+void rings_put(struct rings *r)
+{
+	if (!r || --r->refs)
+		return;
+	munmap(r->base, r->size);
+	free(r->free);
+	free(r);
+}
+
+static void list(struct fast *f, struct task *k)
+{
+	if (f->nringed == f->ringed_cap) {
+		unsigned cap = f->ringed_cap ? 2 * f->ringed_cap : 16;
+		struct task **more = realloc(f->ringed, cap * sizeof(struct task *));
+		if (!more)
+			return;
+		f->ringed = more;
+		f->ringed_cap = cap;
+	}
+	f->ringed[f->nringed++] = k;
+	k->slot.listed = f->nringed;
+}
+
+static void unlist(struct fast *f, struct task *k)
+{
+	struct task *last = f->ringed[--f->nringed];
+
+	f->ringed[k->slot.listed - 1] = last;
+	last->slot.listed = k->slot.listed;
+	k->slot.listed = 0;
+}
+
+/* A slot of the rings of its address space, ready for use. 0 or -errno. */
+int slot_take(struct fast *f, struct task *k)
+{
+	struct rings *r = k->space->rings;
+	struct slot *s = &k->slot;
+
+	if (s->ctl)
+		return 0;
+	if (!r || (!r->nfree && r->used == r->nslots))
+		return -ENOSPC;
+	list(f, k);
+	if (!s->listed)
+		return -ENOMEM;
+	s->number = r->nfree ? r->free[--r->nfree] : r->used++;
+	s->rings = rings_get(r);
+	s->ctl = (struct fast_ctl *)(r->base + (size_t)s->number * SLOT_SIZE);
+	s->ring = (uint8_t *)s->ctl + RING_FROM;
+	s->tail = s->begun = 0;
+	*s->ctl = (struct fast_ctl){
+		.ring = SLOTS_AT + (uint64_t)s->number * SLOT_SIZE + RING_FROM,
+		.limit = RING_SIZE - RING_SLACK,
+		.statx = !k->space->locked,
+	};
+	((struct fast_rec *)s->ring)->state = REC_NONE;
+	return 0;
+}
+
+void slot_give(struct fast *f, struct task *k)
+{
+	struct slot *s = &k->slot;
+
+	if (!s->ctl)
+		return;
+	for (int i = 0; i < 2; i++)
+		if (s->held[i])
+			fdtrack_drop(s->held[i]);
+	unlist(f, k);
+	/* The memory of a slot that was used much goes back. */
+	if (s->tail >= RING_SIZE)
+		madvise(s->ctl, SLOT_SIZE, MADV_REMOVE);
+	s->rings->free[s->rings->nfree++] = s->number;
+	rings_put(s->rings);
+	*s = (struct slot){ .ctl = NULL };
+}
+
+const struct fast_rec *slot_rec(const struct slot *s, uint64_t at)
+{
+	return (const struct fast_rec *)(s->ring + at % RING_SIZE);
+}
+
+/* How far the task has come. Not sane: it has written over its own control words. */
+uint64_t slot_head(const struct slot *s, bool *sane)
+{
+	uint64_t head = __atomic_load_n(&s->ctl->head, __ATOMIC_ACQUIRE);
+
+	*sane = head - s->tail <= RING_SIZE && head % R_SIZE == 0;
+	return *sane ? head : s->tail;
+}
+
+/* Bytes of a record, by its call and nothing that it says of itself but a length. */
+unsigned rec_size(const struct fast *f, const struct fast_rec *r)
+{
+	const uint8_t *more = (const uint8_t *)r;
+	uint64_t len;
+
+	switch (r->nr < NSHAPES ? f->shape[r->nr] : SHAPE_PASS) {
+	case SHAPE_TWO:
+		return R_TWO_SIZE;
+	case SHAPE_OPEN0:
+	case SHAPE_OPEN1:
+	case SHAPE_NEWFD:
+		if (r->result < 0)
+			return R_SIZE;
+		memcpy(&len, more + R_NEW_LEN, sizeof(len));
+		len = len <= PATH_LEN ? len : PATH_LEN;
+		return (R_NEW_PATH + len + 1 + 63) / 64 * 64;
+	}
+	return R_SIZE;
+}

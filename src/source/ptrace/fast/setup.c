@@ -1,0 +1,302 @@
+/*
+ * setup.c - calls made in the name of the target
+ *
+ * From the stop before a call that is then made all the same. Signals wait meanwhile. The
+ * code in the hook's second page makes several calls in a row and ends with a close that
+ * stops; nothing of the target's is written to.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/ptrace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define IN_SETUP(label) (SETUP_AT + (uint64_t)((label)-setup_code))
+
+enum { STUB_REACH = 0x70000000 };
+
+int mem_open(pid_t tid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int mem_write(int mem, uint64_t at, const void *from, size_t len)
+{
+	ssize_t n = pwrite(mem, from, len, (off_t)at);
+
+	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
+}
+
+/*
+ * Until the task stops as expected: 0. -ESRCH: it has died, or stands elsewhere, which
+ * is in the queue then.
+ */
+static int wait_for(struct tracer *t, struct task *k, int event, int request)
+{
+	int status;
+
+	for (;;) {
+		if (waitpid(k->tid, &status, __WALL) < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		if (WIFSTOPPED(status)) {
+			int sig = WSTOPSIG(status), got = status >> 16;
+			if (got == event && (event || sig == (SIGTRAP | 0x80)))
+				return 0;
+			if (got == PTRACE_EVENT_STOP || (!got && sig == SIGSTOP)) {
+				k->restop |= sig != SIGTRAP;
+				ptrace(request, k->tid, 0, 0);
+				continue;
+			}
+		}
+		queue_add(t, k, status);
+		return -ESRCH;
+	}
+}
+
+static int go(struct tracer *t, struct task *k, const struct user_regs_struct *r,
+	int request, int event)
+{
+	if (ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ||
+		ptrace(request, k->tid, 0, 0) < 0)
+		return -errno;
+	return wait_for(t, k, event, request);
+}
+
+/* At the stop before a call: remember all, and let no signal in. */
+int stand_begin(struct task *k, struct stand *s)
+{
+	uint64_t none = ~UINT64_C(0);
+
+	if (ptrace(PTRACE_GETREGS, k->tid, 0, &s->regs) < 0 ||
+		ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0 ||
+		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(none), &none) < 0)
+		return -errno;
+	s->entry = s->regs;
+	return 0;
+}
+
+/* Go on at ip as if the call had not been begun; regs may have been changed. */
+int stand_end(struct task *k, struct stand *s, uint64_t ip)
+{
+	s->regs.rip = ip;
+	s->regs.rax = s->regs.orig_rax;
+	s->regs.orig_rax = -1;
+	if (ptrace(PTRACE_SETREGS, k->tid, 0, &s->regs) < 0 ||
+		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0)
+		return -errno;
+	if (k->restop)
+		syscall(SYS_tgkill, k->process->pid, k->tid, SIGSTOP);
+	k->restop = false;
+	return 0;
+}
+
+/* Run a part of the second page to the stop at its close. r: registers then. */
+static int run(struct tracer *t, struct task *k, struct user_regs_struct *r, uint64_t ip)
+{
+	r->rip = ip;
+	r->orig_rax = -1;
+	r->rax = 0;
+	int err = go(t, k, r, PTRACE_CONT, PTRACE_EVENT_SECCOMP);
+	if (err < 0)
+		return err;
+	return ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0 ? -errno : 0;
+}
+
+/* A free place for a page near code. 0: none. */
+static uint64_t find_gap(pid_t tid, uint64_t near)
+{
+	char name[48], line[512];
+	uint64_t from, to, end = 0x10000, best = 0, best_far = STUB_REACH;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", tid);
+	FILE *f = fopen(name, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) != 2)
+			continue;
+		/* Not next to another mapping, which may be to grow. */
+		if (from >= end + 0x40000) {
+			uint64_t lo = end + 0x20000, hi = from - 0x20000;
+			uint64_t at = near < lo ? lo : near > hi ? hi : near;
+			at &= ~UINT64_C(0xfff);
+			uint64_t far = at > near ? at - near : near - at;
+			if (far < best_far && (at < HOOK_AT || at >= WINDOW_END)) {
+				best = at;
+				best_far = far;
+			}
+		}
+		end = to;
+	}
+	if (f)
+		fclose(f);
+	return best;
+}
+
+static int fill(struct tracer *t, struct task *k)
+{
+	uint8_t page[HOOK_SIZE];
+	int mem = mem_open(k->tid);
+
+	if (mem < 0)
+		return mem;
+	memset(page, 0xcc, sizeof(page));
+	memcpy(page, hook_code, hook_end - hook_code);
+	memcpy(page + (SETUP_AT - HOOK_AT), setup_code, setup_end - setup_code);
+	memset(page + (TABLES_AT - HOOK_AT), 0, 0x1000);
+	memcpy(page + (SHAPES_AT - HOOK_AT), t->fast->shape, NSHAPES);
+	memcpy(page + (NAME_AT - HOOK_AT), "iops", 5);
+	int err = mem_write(mem, HOOK_AT, page, TABLES_AT - HOOK_AT + 0x400);
+	close(mem);
+	return err;
+}
+
+/* The hook's own pages, in place of the call that was to be made. */
+static int map_hook(struct tracer *t, struct task *k, struct stand *s)
+{
+	struct user_regs_struct r = s->entry;
+
+	r.orig_rax = r.rax = SYS_mmap;
+	r.rdi = HOOK_AT;
+	r.rsi = HOOK_SIZE;
+	r.rdx = PROT_READ | PROT_EXEC;
+	r.r10 = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+	r.r8 = (uint64_t)-1;
+	r.r9 = 0;
+	int err = go(t, k, &r, PTRACE_SYSCALL, 0);
+	if (err < 0)
+		return err;
+	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
+		return -errno;
+	return r.rax == HOOK_AT ? fill(t, k) : -ENOMEM;
+}
+
+static struct rings *take_file(struct task *k, int fd, size_t size)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", k->tid, fd);
+	int mine = open(path, O_RDWR | O_CLOEXEC);
+	if (mine < 0)
+		return NULL;
+	struct rings *r = rings_new(mine, size);
+	close(mine);
+	return r;
+}
+
+static int add_stubs(struct space *s, struct task *k, uint64_t at)
+{
+	struct stubs *more = realloc(s->stubs, (s->nstubs + 1) * sizeof(*more));
+	uint64_t enter = HOOK_AT + (hook_enter - hook_code);
+	int mem = mem_open(k->tid);
+
+	if (more)
+		s->stubs = more;
+	int err = !more ? -ENOMEM : mem < 0 ? mem : mem_write(mem, at, &enter, 8);
+	if (mem >= 0)
+		close(mem);
+	if (!err)
+		s->stubs[s->nstubs++] = (struct stubs){ .at = at };
+	return err;
+}
+
+/* The slots, and stubs near an address; smaller where memory is limited. */
+static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t near)
+{
+	static const unsigned sizes[] = { SLOTS_MAX, 64, 4 };
+	struct space *sp = k->space;
+	uint64_t gap = find_gap(k->tid, near), ready = READY;
+
+	for (unsigned i = 0; gap && i < sizeof(sizes) / sizeof(*sizes); i++) {
+		struct user_regs_struct r = s->entry;
+		r.r13 = (uint64_t)sizes[i] * SLOT_SIZE;
+		r.r14 = gap;
+		r.r15 = 4096;
+		int err = run(t, k, &r, IN_SETUP(setup_code));
+		if (err < 0)
+			return err;
+		bool slots = r.rbx == SLOTS_AT, stubs = r.r15 == gap;
+		if (slots)
+			sp->rings = take_file(k, (int)r.r12, r.r13);
+		sp->barrier = r.rbp == 0;
+		/* The close itself, of the file of slots. */
+		if (ptrace(PTRACE_SYSCALL, k->tid, 0, 0) < 0)
+			return -errno;
+		err = wait_for(t, k, 0, PTRACE_SYSCALL);
+		if (err < 0)
+			return err;
+		if (stubs && add_stubs(sp, k, gap) < 0)
+			return -EIO;
+		if (!slots) {
+			gap = find_gap(k->tid, near);
+			continue;
+		}
+		if (!sp->rings || !stubs)
+			return -EIO;
+		int mem = mem_open(k->tid);
+		err = mem < 0 ? mem : mem_write(mem, READY_AT, &ready, 8);
+		if (mem >= 0)
+			close(mem);
+		return err;
+	}
+	return -ENOMEM;
+}
+
+/*
+ * All that an address space needs. 0, or why not; -ESRCH: the task is gone from its
+ * stop. After this the task stands at the end of a call, or where it stood.
+ */
+int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near)
+{
+	struct space *sp = k->space;
+
+	if (sp->state == SPACE_READY)
+		return 0;
+	if (sp->state == SPACE_REFUSED || sp->locked)
+		return -EPERM;
+	sp->state = SPACE_REFUSED;
+	int err = map_hook(t, k, s);
+	if (!err)
+		err = map_slots(t, k, s, near);
+	if (!err)
+		sp->state = SPACE_READY;
+	return err;
+}
+
+/* Another page of stubs. */
+int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near)
+{
+	struct user_regs_struct r = s->entry;
+
+	r.r14 = find_gap(k->tid, near);
+	r.r15 = 4096;
+	if (!r.r14 || k->space->locked)
+		return -ENOMEM;
+	int err = run(t, k, &r, IN_SETUP(setup_map));
+	if (err < 0)
+		return err;
+	return r.rbx == r.r14 ? add_stubs(k->space, k, r.r14) : -ENOMEM;
+}
+
+/* All CPUs that run this address space see what was written. */
+int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s)
+{
+	struct user_regs_struct r = s->entry;
+	int err = run(t, k, &r, IN_SETUP(setup_barrier));
+
+	return err < 0 ? err : r.rbx == 0 ? 0 : -EPERM;
+}
