@@ -243,10 +243,6 @@ setup_code:
 	movl	$1, %esi
 	syscall
 	movq	%rax, %r12
-	movl	$77, %eax		/* ftruncate(r12, r13) */
-	movl	%r12d, %edi
-	movq	%r13, %rsi
-	syscall
 	movl	$9, %eax		/* mmap(SLOTS_AT, r13, PROT_READ|PROT_WRITE, ... */
 	movl	$SLOTS_AT, %edi
 	movq	%r13, %rsi

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 _Static_assert(sizeof(struct fast_rec) == R_SIZE, "hook.S and C agree about a record");
 _Static_assert(offsetof(struct fast_ctl, statx) == C_STATX, "... and about control words");
@@ -18,8 +19,10 @@ struct rings *rings_new(int fd, size_t size)
 {
 	struct rings *r = calloc(1, sizeof(*r));
 
-	if (!r)
+	if (!r || ftruncate(fd, (off_t)size) < 0) {
+		free(r);
 		return NULL;
+	}
 	r->refs = 1;
 	r->size = size;
 	r->nslots = size / SLOT_SIZE;

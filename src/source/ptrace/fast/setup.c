@@ -182,6 +182,7 @@ static int map_hook(struct tracer *t, struct task *k, struct stand *s)
 		return err;
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return -errno;
+	if (getenv("IOPS_DEBUG")) fprintf(stderr, "hook %llx\n", r.rax);
 	return r.rax == HOOK_AT ? fill(t, k) : -ENOMEM;
 }
 
@@ -229,6 +230,7 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 		int err = run(t, k, &r, IN_SETUP(setup_code));
 		if (err < 0)
 			return err;
+		if (getenv("IOPS_DEBUG")) fprintf(stderr, "gap %lx rbx %llx r15 %llx r12 %llx rbp %llx rip %llx\n", (long)gap, r.rbx, r.r15, r.r12, r.rbp, r.rip);
 		bool slots = r.rbx == SLOTS_AT, stubs = r.r15 == gap;
 		if (slots)
 			sp->rings = take_file(k, (int)r.r12, r.r13);
