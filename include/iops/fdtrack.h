@@ -71,6 +71,9 @@ struct fd_table *fdtrack_exec(struct fdtrack *t, struct fd_table *table);
 /* What fd stands for, to be looked at and changed; NULL if that is not known. */
 struct fd_open *fdtrack_get(const struct fd_table *table, int fd);
 
+/* Every open file of every table, once a descriptor. */
+void fdtrack_each(struct fdtrack *t, void (*fn)(struct fd_open *, void *), void *arg);
+
 /* The highest descriptor that may be known, or -1. */
 int fdtrack_last(const struct fd_table *table);
 

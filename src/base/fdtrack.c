@@ -266,6 +266,15 @@ struct fd_open *fdtrack_get(const struct fd_table *table, int fd)
 	return fd >= 0 && fd < table->n ? table->slot[fd].open : NULL;
 }
 
+void fdtrack_each(struct fdtrack *t, void (*fn)(struct fd_open *, void *), void *arg)
+{
+	for (struct fd_table *table = t->head.next; table != &t->head;
+		table = table->next)
+		for (int fd = 0; fd < table->n; fd++)
+			if (table->slot[fd].open)
+				fn(table->slot[fd].open, arg);
+}
+
 int fdtrack_last(const struct fd_table *table)
 {
 	return table->n - 1;

@@ -10,7 +10,7 @@ export GLIBC_TUNABLES=glibc.malloc.arena_max=1
 exact() {	# name program options... ops...
 	title=$1 prog=$2; shift 2
 	rm -rf w want.json got.json; mkdir w
-	(cd w && timeout -s KILL 120 "$IOPS" run ${MODE:+"$MODE"} --wait --by file,process,thread,type,kind --json \
+	(cd w && timeout -s KILL 120 "$IOPS" run ${MODE:+$MODE} --wait --by file,process,thread,type,kind --json \
 		-o ../got.json -- "$HELP/$prog" -o ../want.json "$@") || echo "status $?" >fail.txt
 	ok "$title ($prog${MODE:+ $MODE})" /usr/bin/python3 "$ROOT/tests/compare.py" want.json got.json
 }

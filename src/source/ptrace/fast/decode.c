@@ -186,7 +186,7 @@ static void plain(struct tracer *t, struct task *k, int row, const struct fast_r
 }
 
 /* Paths of open files may be others now. What was resolved before is not used again. */
-static void new_epoch(struct fast *f)
+void new_epoch(struct fast *f)
 {
 	f->epoch++;
 	if (f->known.n > 4096)
@@ -234,9 +234,6 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 		if (arg[0] != arg[1])
 			fdtrack_dup(track, k->files, (int)arg[0], (int)arg[1], false);
 		break;
-	case ROLE_PATH:
-		new_epoch(t->fast);
-		break;
 	case ROLE_CWD:
 		k->process->cwd = 0;
 		new_epoch(t->fast);
@@ -262,6 +259,11 @@ void decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 	if (c->role == ROLE_OPEN) {
 		if (r->result >= 0)
 			history_opened(t, k, r, c);
+	} else if (c->role == ROLE_PATH) {
+		if (r->result >= 0) {
+			new_epoch(t->fast);
+			history_renamed(t, k, r, c);
+		}
 	} else if (c->role != ROLE_DATA) {
 		decode_role(t, k, c, r->arg, r->result);
 	}

@@ -14,6 +14,7 @@
 #include <linux/sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <unistd.h>
@@ -172,8 +173,10 @@ bool fast_enter(struct tracer *t, struct task *k)
 {
 	const struct fast_call *c = t->fast ? t->fast->call[k->call.row] : NULL;
 
-	if (!c || c->role == ROLE_DATA)
+	if (!c)
 		return false;
+	if (c->role == ROLE_DATA)
+		return !strcmp(c->name, "recvmsg");
 	if (c->role == ROLE_LOCK || c->role == ROLE_OWN)
 		return true;
 	if (c->role == ROLE_CLOSE) {
@@ -210,6 +213,45 @@ static void opened(struct tracer *t, struct task *k, int fd)
 	fdtrack_close(t->fast->track, k->files, fd);
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
 	history_seed(t, k, fd, &v, v.offset);
+}
+
+static void opened_pair(struct tracer *t, struct task *k)
+{
+	bool socket = !strcmp(syscalls[k->call.row].name, "socketpair");
+	int fd[2];
+
+	if (tracee_read(k->tid, k->call.arg[socket ? 3 : 0], fd, sizeof(fd)) ==
+		sizeof(fd)) {
+		opened(t, k, fd[0]);
+		opened(t, k, fd[1]);
+	}
+}
+
+/* Descriptors that came with a message: cmsg(3), unix(7). */
+static void opened_rights(struct tracer *t, struct task *k, uint64_t at)
+{
+	char control[4096];
+	struct msghdr m;
+
+	if (k->call.abi != ABI_X86_64 ||
+		tracee_read(k->tid, at, &m, sizeof(m)) != sizeof(m) || !m.msg_control ||
+		!m.msg_controllen)
+		return;
+	size_t len = m.msg_controllen < sizeof(control) ? m.msg_controllen
+							: sizeof(control);
+	if (tracee_read(k->tid, (uintptr_t)m.msg_control, control, len) != (ssize_t)len)
+		return;
+	m.msg_control = control;
+	m.msg_controllen = len;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= c->cmsg_len; i++) {
+			int fd;
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			opened(t, k, fd);
+		}
+	}
 }
 
 /* It has closed itself up: nothing more is mapped, or asked from inside. */
@@ -251,10 +293,28 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 
 	if (!c || !k->files)
 		return;
+	if (c->role == ROLE_DATA && !strcmp(c->name, "recvmsg") && ret >= 0)
+		opened_rights(t, k, k->call.arg[1]);
 	switch (c->role) {
+	case ROLE_DATA:
+		break;
 	case ROLE_OPEN:
 		if (ret >= 0)
 			opened(t, k, (int)ret);
+		break;
+	case ROLE_PAIR:
+		if (ret >= 0)
+			opened_pair(t, k);
+		break;
+	case ROLE_RIGHTS:
+		if (ret >= 0)
+			opened_rights(t, k, k->call.arg[1]);
+		break;
+	case ROLE_PATH:
+		if (ret >= 0) {
+			new_epoch(t->fast);
+			history_look(t, k);
+		}
 		break;
 	case ROLE_OWN:
 		if (ret >= 0 && k->call.arg[0] & CLONE_FILES)

@@ -49,6 +49,7 @@ enum fast_role {
 	ROLE_FCNTL,  /* the result does, if argument 1 says so */
 	ROLE_OPEN,   /* the result is new */
 	ROLE_PAIR,   /* two in memory are: pipe(2) */
+	ROLE_RIGHTS, /* a message may have brought some */
 	ROLE_PATH,   /* open files may have another path from now on */
 	ROLE_CWD,    /* the working directory is another one */
 	ROLE_OWN,    /* descriptors or directories are no longer shared */
@@ -58,7 +59,6 @@ enum fast_role {
 struct fast_call {
 	const char *name;
 	uint8_t role, shape;
-	bool leave; /* its exit has to be seen where it stops */
 };
 
 /* A place in the code that makes a call. */
@@ -203,6 +203,9 @@ void history_seed(
 struct fd_open *history_of(struct tracer *t, struct task *k, int fd);
 void history_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
+void history_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c);
+void history_look(struct tracer *t, struct task *k);
 void history_moved(struct tracer *t, struct fd_open *o, int64_t by);
 int64_t history_end_of(struct tracer *t, const struct fd_open *o);
 void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end);
@@ -229,6 +232,7 @@ void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
 /* decode.c */
 void decode_put(struct tracer *t, struct task *k, const struct fast_rec *r);
 void decode_begun(struct tracer *t, struct task *k, const struct fast_rec *r);
+void new_epoch(struct fast *f);
 void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 	const uint64_t *arg, int64_t ret);
 

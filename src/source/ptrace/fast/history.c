@@ -301,6 +301,21 @@ static uint32_t find_path(struct tracer *t, struct task *k, int fd, const char *
 	return fdtab_file(t->fdtab, &k->fd, path, n, x->stx_mnt_id, &is);
 }
 
+/* A path made whole. Text alone cannot take ".." off where links are. 0: unknown. */
+static uint32_t whole_path(struct tracer *t, struct task *k, int dirfd, const char *path)
+{
+	char whole[2 * PATH_MAX];
+	uint32_t from = *path == '/' ? 0 : start_of(t, k, dirfd);
+
+	if (*path != '/' && !from)
+		return 0;
+	if (!strstr(path, ".."))
+		return fdtrack_path(t->fast->track, from, path, strlen(path));
+	int n = snprintf(whole, sizeof(whole), "%s/%s",
+		*path == '/' ? "" : names_get(t->names, from), path);
+	return names_add(t->names, whole, n < (int)sizeof(whole) ? n : 0);
+}
+
 static uint32_t named_file(struct tracer *t, struct task *k, const struct fast_rec *r,
 	bool at, const struct statx *x)
 {
@@ -314,21 +329,9 @@ static uint32_t named_file(struct tracer *t, struct task *k, const struct fast_r
 	path[len] = 0;
 	if (!len || (x->stx_mode & S_IFMT) == S_IFLNK)
 		return find_path(t, k, (int)r->result, "", x);
-	uint32_t from =
-		*path == '/' ? 0 : start_of(t, k, at ? (int)r->arg[0] : AT_FDCWD);
-	if (*path != '/' && !from)
+	uint32_t full = whole_path(t, k, at ? (int)r->arg[0] : AT_FDCWD, path);
+	if (!full)
 		return find_path(t, k, (int)r->result, "", x);
-
-	/* Text alone cannot take ".." off where links are: the file system does. */
-	char whole[2 * PATH_MAX];
-	uint32_t full;
-	if (strstr(path, "..")) {
-		snprintf(whole, sizeof(whole), "%s/%s",
-			*path == '/' ? "" : names_get(t->names, from), path);
-		full = names_add(t->names, whole, strlen(whole));
-	} else {
-		full = fdtrack_path(t->fast->track, from, path, strlen(path));
-	}
 	uint64_t key = (uint64_t)full << 32 | t->fast->epoch,
 		 id = x->stx_ino * 31 + x->stx_dev_minor * 7 + x->stx_dev_major +
 		      x->stx_mnt_id * 1000003;
@@ -385,4 +388,80 @@ void history_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	fdtrack_open(t->fast->track, k->files, (int)r->result, &new);
 	if (new.seeks && (new.flags & O_APPEND || map_get(&t->fast->ends, new.file, 0)))
 		map_put(&t->fast->ends, new.file, 0, x.stx_size + 1);
+}
+
+/* From one path to another; 0: it has none any more. */
+struct renaming {
+	struct names *names;
+	uint32_t from, to;
+};
+
+static void rename_open(struct fd_open *o, void *arg)
+{
+	const struct renaming *r = arg;
+	char path[PATH_MAX + 16];
+	struct file f = *names_file(r->names, o->file);
+
+	if (f.path != r->from)
+		return;
+	if (!r->to) {
+		int n = snprintf(path, sizeof(path), "%s (deleted)",
+			names_get(r->names, f.path));
+		f.path = names_add(r->names, path, n < (int)sizeof(path) ? n : 0);
+	} else {
+		f.path = r->to;
+	}
+	uint32_t file = f.path ? names_add_file(r->names, &f) : 0;
+	o->file = file ? file : o->file;
+}
+
+/*
+ * A record of rename(2) or unlink(2): what is open under that path has another one, or
+ * none. Only where the path is as it was when they were opened; the rest is asked.
+ */
+void history_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c)
+{
+	const uint8_t *more = (const uint8_t *)r;
+	char path[2][PATH_LEN + 1];
+	uint64_t len[2];
+	bool two = c->shape >= SHAPE_PATHS01;
+	bool at = c->shape == SHAPE_PATH1 || c->shape == SHAPE_PATHS13;
+
+	memcpy(len, more + R_PATHS_LEN1, sizeof(len));
+	for (int i = 0; i <= two; i++) {
+		len[i] = len[i] <= PATH_LEN ? len[i] : PATH_LEN;
+		memcpy(path[i], more + R_PATHS + (i ? len[0] + 1 : 0), len[i]);
+		path[i][len[i]] = 0;
+		if (!len[i])
+			return;
+	}
+	struct renaming gone = { t->names, 0, 0 };
+	uint32_t from = whole_path(t, k, at ? (int)r->arg[0] : AT_FDCWD, path[0]);
+	if (!two) {
+		gone.from = from;
+		if (from)
+			fdtrack_each(t->fast->track, rename_open, &gone);
+		return;
+	}
+	uint32_t to = whole_path(t, k, at ? (int)r->arg[2] : AT_FDCWD, path[1]);
+	struct renaming moved = { t->names, from, to };
+	gone.from = to;
+	if (to)
+		fdtrack_each(t->fast->track, rename_open, &gone);
+	if (from && to)
+		fdtrack_each(t->fast->track, rename_open, &moved);
+}
+
+/* The same at a stop: those of the task itself can be asked. */
+void history_look(struct tracer *t, struct task *k)
+{
+	enum { FEW = 64 };
+	int last = fdtrack_last(k->files);
+
+	for (int fd = 0; fd <= last && fd < FEW; fd++) {
+		struct fd_open *o = fdtrack_get(k->files, fd);
+		if (o && o->seeks)
+			check_path(t, k, fd, o);
+	}
 }

@@ -17,6 +17,7 @@
 	.globl hook_code, hook_enter, hook_saved, hook_flagged, hook_special
 	.globl hook_special_end, hook_fault_sum, hook_fault_two, hook_fault_path
 	.globl hook_sum_at, hook_sum_end, hook_two_at, hook_two_end, hook_path_at
+	.globl hook_fault_paths, hook_paths_at, hook_paths_end
 	.globl hook_path_end, hook_sys, hook_post, hook_kept, hook_done, hook_new_sys
 	.globl hook_new_post, hook_new_kept, hook_stat_sys, hook_new_end, hook_end
 
@@ -109,6 +110,8 @@ hook_special:	/* from here to the next label rsi is in its control word */
 	cmpl	$SHAPE_VEC, %edx
 	je	1f
 hook_sum_at:
+	cmpq	$0, 32(%rsi)		/* msg_control may bring descriptors: it stops */
+	jne	msg_control
 	movq	24(%rsi), %rcx		/* msg_iovlen, msg_iov */
 	movq	16(%rsi), %rsi
 1:	xorl	%eax, %eax
@@ -126,6 +129,9 @@ hook_sum_end:
 hook_fault_sum:
 	xorl	%eax, %eax
 	jmp	3b
+msg_control:
+	movq	CTL(C_RSI), %rsi
+	jmp	hook_pass
 
 two_sides:	/* sendfile: *rdx; the others: *rsi, *r10 */
 	movabsq	$0x8000000000000000, %rax
@@ -152,7 +158,66 @@ hook_fault_two:
 3:	movq	CTL(C_RSI), %rsi
 	jmp	hook_go
 
+paths:
+	xorl	%ecx, %ecx
+	movq	%rcx, R_PATHS_LEN2(%r11)
+	cmpl	$SHAPE_PATH0, %edx
+	je	1f
+	cmpl	$SHAPE_PATHS01, %edx
+	jne	hook_paths_at
+1:	movq	%rdi, %rsi
+hook_paths_at:
+2:	movzbl	(%rsi,%rcx), %eax
+	movb	%al, R_PATHS(%r11,%rcx)
+	testb	%al, %al
+	jz	3f
+	incl	%ecx
+	cmpl	$PATH_LEN, %ecx
+	jb	2b
+3:	movq	%rcx, R_PATHS_LEN1(%r11)
+	leaq	R_PATHS+1(%r11,%rcx), %rsi
+	movq	%rsi, CTL(C_R8)
+	cmpl	$SHAPE_PATHS01, %edx
+	jb	6f
+	movq	%r10, %rcx
+	ja	4f
+	movq	CTL(C_RSI), %rcx
+4:	movq	%rcx, %rsi
+	xorl	%ecx, %ecx
+	movq	CTL(C_R8), %rdx
+5:	movzbl	(%rsi,%rcx), %eax
+hook_paths_end:
+	movb	%al, (%rdx,%rcx)
+	testb	%al, %al
+	jz	6f
+	incl	%ecx
+	cmpl	$PATH_LEN, %ecx
+	jb	5b
+6:	movq	CTL(C_R8), %rsi		/* ecx: length of the second, if there is one */
+	subq	%r11, %rsi
+	subq	$R_PATHS+1, %rsi	/* rsi: of the first */
+	movl	R_NR(%r11), %edx
+	movzbl	SHAPES_AT(%rdx), %edx
+	cmpl	$SHAPE_PATHS01, %edx
+	jae	7f
+	xorl	%ecx, %ecx
+7:	movq	%rcx, R_PATHS_LEN2(%r11)
+	leaq	R_PATHS+2+63(%rsi,%rcx), %rcx
+	andq	$-64, %rcx
+	movq	%rcx, CTL(C_STEP)
+	movq	CTL(C_RSI), %rsi
+	jmp	hook_go
+hook_fault_paths:
+	xorl	%ecx, %ecx
+	movq	%rcx, R_PATHS_LEN1(%r11)
+	movq	%rcx, R_PATHS_LEN2(%r11)
+	movq	$128, CTL(C_STEP)
+	movq	CTL(C_RSI), %rsi
+	jmp	hook_go
+
 new_fd:
+	cmpl	$SHAPE_PATH0, %edx
+	jae	paths
 	xorl	%ecx, %ecx
 	cmpl	$SHAPE_OPEN1, %edx
 	ja	3f

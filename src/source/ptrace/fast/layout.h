@@ -16,10 +16,10 @@
 #define SLOTS_AT   0x70100000
 #define WINDOW_END 0x80000000 /* HOOK_AT + 2^28: the stubs test for it */
 
-#define SLOT_SIZE 0x13000
+#define SLOT_SIZE 0x14000
 #define RING_FROM 0x1000 /* in the slot */
 #define RING_SIZE 0x10000
-#define RING_SLACK 0x1200 /* a record may reach this far beyond the limit */
+#define RING_SLACK 0x2200 /* a record may reach this far beyond the limit */
 #define SLOTS_MAX 3072
 
 /* In the tables: a byte for each number of a call, then strings. */
@@ -39,6 +39,10 @@
 #define SHAPE_OPEN0 5 /* a path in argument 0, and the result is a descriptor */
 #define SHAPE_OPEN1 6 /* ... in argument 1 */
 #define SHAPE_NEWFD 7 /* the result is a descriptor */
+#define SHAPE_PATH0 8 /* a path in argument 0 */
+#define SHAPE_PATH1 9
+#define SHAPE_PATHS01 10 /* two of them */
+#define SHAPE_PATHS13 11
 
 /* Control words, from the start of the slot. */
 #define C_RING  0x00
@@ -76,6 +80,10 @@
 #define R_NEW_PATH  0x150
 #define PATH_LEN    4095
 
+#define R_PATHS_LEN1 0x40
+#define R_PATHS_LEN2 0x48
+#define R_PATHS      0x50 /* one behind the other, each with a zero byte */
+
 #define REC_NONE  0
 #define REC_BEGUN 1
 #define REC_ENDED 2
@@ -97,7 +105,8 @@ struct fast_rec {
 /* The code to be copied to HOOK_AT and SETUP_AT, and places in it. */
 extern const uint8_t hook_code[], hook_enter[], hook_saved[], hook_flagged[], hook_special[],
 	hook_special_end[], hook_load[], hook_load_end[], hook_fault_sum[], hook_fault_two[],
-	hook_fault_path[], hook_sum_at[], hook_sum_end[], hook_two_at[], hook_two_end[],
+	hook_fault_path[], hook_fault_paths[], hook_paths_at[],
+	hook_paths_end[], hook_sum_at[], hook_sum_end[], hook_two_at[], hook_two_end[],
 	hook_path_at[], hook_path_end[], hook_sys[], hook_post[], hook_kept[], hook_done[],
 	hook_new_sys[], hook_new_post[], hook_new_kept[], hook_stat_sys[], hook_new_end[], hook_end[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],

@@ -138,7 +138,7 @@ uint64_t slot_head(const struct slot *s, bool *sane)
 unsigned rec_size(const struct fast *f, const struct fast_rec *r)
 {
 	const uint8_t *more = (const uint8_t *)r;
-	uint64_t len;
+	uint64_t len, len2;
 
 	switch (r->nr < NSHAPES ? f->shape[r->nr] : SHAPE_PASS) {
 	case SHAPE_TWO:
@@ -151,6 +151,15 @@ unsigned rec_size(const struct fast *f, const struct fast_rec *r)
 		memcpy(&len, more + R_NEW_LEN, sizeof(len));
 		len = len <= PATH_LEN ? len : PATH_LEN;
 		return (R_NEW_PATH + len + 1 + 63) / 64 * 64;
+	case SHAPE_PATH0:
+	case SHAPE_PATH1:
+	case SHAPE_PATHS01:
+	case SHAPE_PATHS13:
+		memcpy(&len, more + R_PATHS_LEN1, sizeof(len));
+		memcpy(&len2, more + R_PATHS_LEN2, sizeof(len2));
+		len = len <= PATH_LEN ? len : PATH_LEN;
+		len2 = len2 <= PATH_LEN ? len2 : PATH_LEN;
+		return (R_PATHS + len + len2 + 2 + 63) / 64 * 64;
 	}
 	return R_SIZE;
 }
