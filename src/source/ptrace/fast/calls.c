@@ -48,7 +48,6 @@ const struct fast_call fast_calls[] = {
 	{ "open_by_handle_at", ROLE_OPEN, SHAPE_PASS },
 	{ "eventfd", ROLE_OPEN, SHAPE_PASS },
 	{ "eventfd2", ROLE_OPEN, SHAPE_PASS },
-	{ "memfd_create", ROLE_OPEN, SHAPE_PASS },
 	{ "timerfd_create", ROLE_OPEN, SHAPE_PASS },
 	{ "signalfd", ROLE_OPEN, SHAPE_PASS },
 	{ "signalfd4", ROLE_OPEN, SHAPE_PASS },

@@ -106,7 +106,7 @@ struct space {
 	struct rings *rings;
 	struct map index; /* address of a site -> its number plus 1 */
 	struct site *site;
-	unsigned nsites;
+	unsigned nsites, cap;
 	struct stubs *stubs;
 	unsigned nstubs;
 };

@@ -106,16 +106,27 @@ int stand_end(struct task *k, struct stand *s, uint64_t ip)
 	return 0;
 }
 
-/* Run a part of the second page to the stop at its close. r: registers then. */
-static int run(struct tracer *t, struct task *k, struct user_regs_struct *r, uint64_t ip)
+/*
+ * Run a part of the second page to the stop at its close, whatever else of it may stop.
+ * r: registers then.
+ */
+static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
+	const uint8_t *from, const uint8_t *to)
 {
-	r->rip = ip;
+	r->rip = IN_SETUP(from);
 	r->orig_rax = -1;
 	r->rax = 0;
 	int err = go(t, k, r, PTRACE_CONT, PTRACE_EVENT_SECCOMP);
-	if (err < 0)
-		return err;
-	return ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0 ? -errno : 0;
+	while (!err) {
+		if (ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
+			return -errno;
+		if (r->rip == IN_SETUP(to))
+			return 0;
+		if (ptrace(PTRACE_CONT, k->tid, 0, 0) < 0)
+			return -errno;
+		err = wait_for(t, k, PTRACE_EVENT_SECCOMP, PTRACE_CONT);
+	}
+	return err;
 }
 
 /* A free place for a page near code. 0: none. */
@@ -227,7 +238,7 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 		r.r13 = (uint64_t)sizes[i] * SLOT_SIZE;
 		r.r14 = gap;
 		r.r15 = 4096;
-		int err = run(t, k, &r, IN_SETUP(setup_code));
+		int err = run(t, k, &r, setup_code, setup_trap);
 		if (err < 0)
 			return err;
 		if (getenv("IOPS_DEBUG")) fprintf(stderr, "gap %lx rbx %llx r15 %llx r12 %llx rbp %llx rip %llx\n", (long)gap, r.rbx, r.r15, r.r12, r.rbp, r.rip);
@@ -288,7 +299,7 @@ int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	r.r15 = 4096;
 	if (!r.r14 || k->space->locked)
 		return -ENOMEM;
-	int err = run(t, k, &r, IN_SETUP(setup_map));
+	int err = run(t, k, &r, setup_map, setup_map_trap);
 	if (err < 0)
 		return err;
 	return r.rbx == r.r14 ? add_stubs(k->space, k, r.r14) : -ENOMEM;
@@ -298,7 +309,7 @@ int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s)
 {
 	struct user_regs_struct r = s->entry;
-	int err = run(t, k, &r, IN_SETUP(setup_barrier));
+	int err = run(t, k, &r, setup_barrier, setup_barrier_trap);
 
 	return err < 0 ? err : r.rbx == 0 ? 0 : -EPERM;
 }

@@ -41,7 +41,7 @@ struct space *space_copy(struct space *of)
 			space_put(s);
 			return NULL;
 		}
-	s->nsites = of->nsites;
+	s->nsites = s->cap = of->nsites;
 	s->nstubs = of->nstubs;
 rings:
 	s->rings = of->rings ? rings_get(of->rings) : NULL;
@@ -73,12 +73,13 @@ struct site *space_site(struct space *s, uint64_t at)
 
 	if (found)
 		return found;
-	if (!(s->nsites & (s->nsites - 1))) {
-		struct site *more = realloc(s->site,
-			(s->nsites ? 2 * s->nsites : 1) * sizeof(*more));
+	if (s->nsites == s->cap) {
+		unsigned cap = s->cap ? 2 * s->cap : 16;
+		struct site *more = realloc(s->site, cap * sizeof(*more));
 		if (!more)
 			return NULL;
 		s->site = more;
+		s->cap = cap;
 	}
 	if (map_put(&s->index, at, 0, s->nsites + 1) < 0)
 		return NULL;
