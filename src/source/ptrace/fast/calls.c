@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-const struct fast_call fast_calls[] = {
+static const struct fast_call fast_calls[] = {
 	{ "read", ROLE_DATA, SHAPE_PLAIN },
 	{ "write", ROLE_DATA, SHAPE_PLAIN },
 	{ "pread64", ROLE_DATA, SHAPE_PLAIN },
@@ -73,6 +73,23 @@ const struct fast_call fast_calls[] = {
 	{ "prctl", ROLE_LOCK, SHAPE_PASS },
 	{ NULL, 0, 0 },
 };
+
+bool fast_concerns(const char *name)
+{
+	for (unsigned i = 0; fast_calls[i].name; i++)
+		if (!strcmp(fast_calls[i].name, name))
+			return true;
+	return false;
+}
+
+unsigned fast_addresses(uint32_t out[FAST_CALLS])
+{
+	const uint8_t *after[FAST_CALLS] = { hook_post, hook_new_post, hook_stat_sys + 2 };
+
+	for (unsigned i = 0; i < FAST_CALLS; i++)
+		out[i] = HOOK_AT + (uint32_t)(after[i] - hook_code);
+	return FAST_CALLS;
+}
 
 /*
  * A call that is wanted and has a path, or makes a descriptor, has more to tell than the

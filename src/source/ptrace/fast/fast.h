@@ -146,8 +146,10 @@ struct fast {
 	unsigned patched, refused;
 };
 
-/* calls.c: NULL if the call means nothing to us. */
-extern const struct fast_call fast_calls[];
+/* calls.c: whether a call has to stop for us, and where the hook's own calls return to. */
+enum { FAST_CALLS = 3 };
+bool fast_concerns(const char *name);
+unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 
 /* probe.c: 0, or -errno and why not. */

@@ -1,0 +1,131 @@
+/*
+ * none.c - no fast path on this machine: every operation stops
+ *
+ * What one for aarch64 takes: a branch fits in the place of every svc, so every call site
+ * can be patched and needs no breakpoint; but a call keeps all registers but x0, and
+ * there is no register like gs to find a slot by.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+int fast_probe(char *why, size_t size)
+{
+	snprintf(why, size, "it is not written for this machine");
+	return -ENOSYS;
+}
+
+int fast_open(struct tracer *t, unsigned after)
+{
+	(void)t;
+	(void)after;
+	return -ENOSYS;
+}
+
+void fast_close(struct tracer *t)
+{
+	(void)t;
+}
+
+bool fast_concerns(const char *name)
+{
+	(void)name;
+	return false;
+}
+
+unsigned fast_addresses(uint32_t out[FAST_CALLS])
+{
+	(void)out;
+	return 0;
+}
+
+void fast_new(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
+void fast_forget(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
+void fast_birth(struct tracer *t, struct task *child, struct task *parent)
+{
+	(void)t;
+	(void)child;
+	(void)parent;
+}
+
+void fast_first_stop(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
+void fast_exec_begin(struct tracer *t, struct task *k, pid_t former)
+{
+	(void)t;
+	(void)k;
+	(void)former;
+}
+
+void fast_exec(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
+int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
+{
+	(void)t;
+	(void)k;
+	(void)in;
+	return 0;
+}
+
+bool fast_enter(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+	return false;
+}
+
+void fast_leave(struct tracer *t, struct task *k, int64_t ret)
+{
+	(void)t;
+	(void)k;
+	(void)ret;
+}
+
+void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
+	int64_t after)
+{
+	(void)t;
+	(void)k;
+	(void)fd;
+	(void)v;
+	(void)after;
+}
+
+bool fast_mend(struct tracer *t, struct task *k, int sig)
+{
+	(void)t;
+	(void)k;
+	(void)sig;
+	return false;
+}
+
+unsigned drain_all(struct tracer *t)
+{
+	(void)t;
+	return 0;
+}
+
+void drain_task(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
