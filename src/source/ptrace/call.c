@@ -334,6 +334,7 @@ static void leave_op(
 	struct op *op = &c->op[0];
 	struct fd_view v;
 
+	k->slow++;
 	op->ret = c->op[1].ret = ret;
 	if (ret >= 0) {
 		switch (d->form) {
