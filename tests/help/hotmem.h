@@ -74,6 +74,7 @@ static void gs(struct me *m)
 	}
 }
 
+enum { CODE_AT = 1024 };
 typedef long (*code_fn)(int, const void *, long);
 static const unsigned char
 	code_write[16] = "\xb8\1\0\0\0\x0f\5\xc3\x90\x90\x90\x90\x90\x90\x90",
@@ -119,7 +120,7 @@ static void code_file(struct me *m, const char *name, const void *code)
 	char page[4096];
 
 	memset(page, 0xcc, sizeof(page));
-	memcpy(page, code, 16);
+	memcpy(page + CODE_AT, code, 16);
 	CHECK(io(m, WRITE, f, page, sizeof(page)) == sizeof(page));
 	MUST(close(f.fd));
 }
@@ -139,23 +140,24 @@ static void *map_code(const char *name, void *at)
 static void selfmod(struct me *m)
 {
 	struct f f = new_file("selfmod"), r = zero_f();
-	char *x;
+	char *x, *code;
 
 	code_file(m, "code", code_write);
 	x = map_code("code", NULL);
-	run_code(m, x, WRITE, f, 30);
+	code = x + CODE_AT;
+	run_code(m, code, WRITE, f, 30);
 	for (int i = 0; i < 6 * times; i++) {
 		MUST(mprotect(x, 4096, PROT_READ | PROT_WRITE | PROT_EXEC));
 		if (word("part"))
-			x[1] = i % 2 ? 1 : 18;
+			code[1] = i % 2 ? 1 : 18;
 		else
-			memcpy(x, i % 2 ? code_write : code_read, 16);
+			memcpy(code, i % 2 ? code_write : code_read, 16);
 		if (i % 3)
 			MUST(mprotect(x, 4096, PROT_READ | PROT_EXEC));
 		if (word("part"))
-			run_code(m, x, i % 2 ? WRITE : PWRITE, f, 30);
+			run_code(m, code, i % 2 ? WRITE : PWRITE, f, 30);
 		else
-			run_code(m, x, i % 2 ? WRITE : READ, i % 2 ? f : r, 30);
+			run_code(m, code, i % 2 ? WRITE : READ, i % 2 ? f : r, 30);
 	}
 }
 
@@ -163,7 +165,7 @@ static void selfmod(struct me *m)
 static void reload(struct me *m)
 {
 	struct f f = new_file("reload"), r = zero_f();
-	void *x = NULL;
+	char *x = NULL;
 
 	code_file(m, "code1", code_write);
 	code_file(m, "code2", code_read);
@@ -172,7 +174,7 @@ static void reload(struct me *m)
 		if (x && i % 2)
 			MUST(munmap(x, 4096));
 		x = map_code(i % 3 ? i % 3 == 1 ? "code2" : "code3" : "code1", x);
-		run_code(m, x, i % 3 ? i % 3 == 1 ? READ : PWRITE : WRITE,
+		run_code(m, x + CODE_AT, i % 3 ? i % 3 == 1 ? READ : PWRITE : WRITE,
 			i % 3 == 1 ? r : f, 20);
 	}
 }

@@ -12,7 +12,7 @@
 struct crew {
 	pthread_barrier_t gate;
 	struct f r, w;
-	long rounds, ops, site, warm;
+	long rounds, ops, site, warm, blocked;
 };
 
 static __thread struct me *mine;
@@ -36,14 +36,29 @@ static int word(const char *w)
 	return 0;
 }
 
+#ifdef __x86_64__
+/* At an instruction of the four sites as they are written, not in a gap between them. */
+static int at_instruction(unsigned long pc)
+{
+	unsigned long at = pc - (unsigned long)asm_read, n = at % 32;
+
+	if (at >= 32 * 4)
+		return 1;
+	return n == 0 || n == 3 || (at < 32 ? n == 5 || n == 7 : n == 8 || n == 10);
+}
+#else
+#define at_instruction(pc) 1
+#endif
+
 /* A handler never interrupts code that is not the program's own. */
 static void see_pc(const void *context)
 {
 	unsigned long pc = ((const ucontext_t *)context)->uc_mcontext.gregs[REG_PC];
 	unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
 
-	if ((pc < (unsigned long)__executable_start || pc >= (unsigned long)etext) &&
-		(pc < vdso || pc - vdso > 16384)) {
+	if (((pc < (unsigned long)__executable_start || pc >= (unsigned long)etext) &&
+		    (pc < vdso || pc - vdso > 16384)) ||
+		!at_instruction(pc)) {
 		dprintf(2, "hot: a handler has interrupted %lx\n", pc);
 		syscall(SYS_exit_group, 8);
 	}
@@ -53,6 +68,7 @@ static void *crew_man(void *p)
 {
 	struct crew *c = p;
 	struct me m = myself(c->site);
+	sigset_t mask;
 
 	for (long i = 0; i < c->rounds; i++) {
 		m.cell = c->warm ? NULL : cells + i % NCELLS * CELL;
@@ -62,6 +78,8 @@ static void *crew_man(void *p)
 			get(&m, c->r, 7);
 		}
 	}
+	CHECK(!pthread_sigmask(SIG_BLOCK, NULL, &mask));
+	CHECK(sigismember(&mask, SIGTRAP) == c->blocked);
 	return NULL;
 }
 
@@ -365,12 +383,13 @@ static void trap(struct me *m)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTRAP);
 	was.sa_handler = word("ignore") ? SIG_IGN : SIG_DFL;
-	if (word("handle")) {
+	if (word("handle") || word("block")) {
 		was.sa_sigaction = on_trap;
 		was.sa_flags = SA_SIGINFO | SA_RESTART;
 	}
 	MUST(sigaction(SIGTRAP, &was, NULL));
-	if (word("block"))
+	c.blocked = word("block");
+	if (c.blocked)
 		CHECK(!pthread_sigmask(SIG_BLOCK, &set, NULL));
 	crew_works(&c, 16);
 	MUST(sigaction(SIGTRAP, NULL, &is));
