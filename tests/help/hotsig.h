@@ -167,7 +167,7 @@ static void signals(struct me *m)
 	pid[1] = pest(SIGUSR1, 100);
 	mine = m;
 	every(100);
-	for (long i = 0; i < 600 * times || nsignals < least; i++) {
+	for (long i = 0; i < 400 * times || nsignals < least; i++) {
 		m->site = i % NSITES;
 		put(m, f, 5);
 		memset(sink, 1, 7);
