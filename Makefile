@@ -50,7 +50,8 @@ OBJ     := $(LIBOBJ) $(B)/src/main.o
 UNIT    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
 HELP    := $(patsubst tests/help/%.c,$(B)/help/%,$(wildcard tests/help/*.c)) \
-           $(if $(filter x86_64,$(MACHINE)),$(B)/help/mkio32) $(B)/help/mkio-musl
+           $(foreach h,mkio hot,$(if $(FAST),$(B)/help/$(h)32) $(B)/help/$(h)-musl) \
+           $(B)/help/plug1.so $(B)/help/plug2.so
 NEEDED  := $(shell $(PKG) --exists $(PKGS) 2>/dev/null && echo y)
 
 all: $(if $(NEEDED),,hint) $(if $(NATIVE),,stranger) $(B)/iops
@@ -87,12 +88,15 @@ $(B)/.flags: FORCE
 $(B)/unit/%: tests/unit/%.c $(B)/libiops.a
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $< $(B)/libiops.a $(LDFLAGS) -lcmocka $(LDLIBS) -o $@
 HELPCC  := -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread
-$(B)/help/mkio: tests/help/mkio.c
+$(B)/help/mkio $(B)/help/hot: $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -static $< -o $@
-$(B)/help/mkio32: tests/help/mkio.c
+$(B)/help/mkio32 $(B)/help/hot32: $(B)/help/%32: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -m32 -static $< -o $@
-$(B)/help/mkio-musl: tests/help/mkio.c
+$(B)/help/mkio-musl $(B)/help/hot-musl: $(B)/help/%-musl: tests/help/%.c
 	$(Q)mkdir -p $(@D) && musl-gcc $(HELPCC) -static $< -o $@
+$(B)/help/plug%.so: tests/help/hotdl.c
+	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -DPLUG=$* -shared -fPIC $< -o $@
+$(B)/help/hot $(B)/help/hot32 $(B)/help/hot-musl: $(wildcard tests/help/hot*.h)
 $(B)/help/selfview: tests/help/selfcalls.h
 $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) $< -o $@

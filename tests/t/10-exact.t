@@ -56,4 +56,20 @@ run_all "all calls and file types" mkio
 exact "8 threads" mkio -t 8 'write f%t 100*50' 'read f%t 100*50'
 exact "signals" mkio -S 300 'write f 100*200' 'blockread 20000 3'
 exact "forks and execs" mkio -f 3 'write f%t 100*20' 'spawn 2' 'thread_storm 20'
+for MODE in $MODES; do
+	[ "$MODE" != default ] || continue
+	for prog in mkio mkio-musl; do
+		[ -x "$HELP/$prog" ] || { skip "$prog could not be built"; continue; }
+		run_all "all calls and file types" $prog
+		exact "8 threads" $prog -t 8 'write f%t 100*50' 'read f%t 100*50' 'pipe 10*5'
+		exact "64 threads" $prog -t 64 'write f%t 100*20' 'read f%t 100*20'
+		exact "forks" $prog -f 5 'write f%t 100*20' 'read f%t 64*20' 'send 10*5'
+		exact "execs" $prog -x 3 'write f 100*20' 'read f 64*20'
+		exact "signals" $prog -S 300 -t 4 'write f%t 100*200' 'pipe 10*50' 'blockread 20000 3'
+		exact "vfork, short threads" $prog 'vfork 5' 'fork 10' 'thread_storm 50'
+	done
+	exact "SA_RESTART" mkio -s 300 -t 4 'write f%t 100*200' 'pipe 10*50' 'blockread 20000 3'
+	exact "spawn" mkio 'spawn 3'
+	run_all "all calls and file types" mkio32
+done
 plan

@@ -18,6 +18,9 @@ view ./selfview >one.txt; view ./selfview >two.txt
 ok "the view is stable, and whole" sh -c 'cmp one.txt two.txt && [ $(wc -l <one.txt) -gt 250 ] && ! grep -q "built without" one.txt'
 same "state, and results of calls" ./iops run -q -o /dev/null --
 same "... without a filter" ./iops run -q -o /dev/null --no-filter --
+for mode in $MODES; do
+	[ "$mode" = default ] || same "... with $mode" ./iops run -q -o /dev/null $mode --
+done
 same "... by counters" ./iops run -q -o /dev/null -b proc --
 if [ "$(id -u)" = 0 ]; then
 	nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
@@ -26,6 +29,11 @@ if [ "$(id -u)" = 0 ]; then
 	ok "... without privileges" diff bare.txt traced.txt
 	view $nobody ./iops run -q -o /dev/null --no-filter -- ./selfview >traced.txt
 	ok "... without privileges or a filter" diff bare.txt traced.txt
+	for mode in $MODES; do
+		[ "$mode" != default ] || continue
+		view $nobody ./iops run -q -o /dev/null $mode -- ./selfview >traced.txt
+		ok "... without privileges, with $mode" diff bare.txt traced.txt
+	done
 else
 	skip "needs root to become nobody"
 fi
@@ -43,6 +51,11 @@ for how in "exit 3" "_exit 255" "thread-exit 4" "pthread_exit 7" "sig 15" "sig 9
 	# shellcheck disable=SC2086
 	./iops run -q -o /dev/null ./selfview die $how >/dev/null 2>&1
 	is "dying by $how" $? $bare
+	case $MODES in *--patch-after*)
+		# shellcheck disable=SC2086
+		./iops run -q -o /dev/null --patch-after=1 ./selfview die $how >/dev/null 2>&1
+		is "... with its sites patched" $? $bare ;;
+	esac
 done
 
 P=$HELP/ptydrive

@@ -1,0 +1,488 @@
+/*
+ * Memory, code and registers that hot sites have to leave alone: a part of hot.c.
+ */
+#ifdef __x86_64__
+enum { SET_GS = 0x1001, GET_GS = 0x1004, HWCAP2_FSGSBASE = 2 };
+
+static void hot_all_sites(struct me *m, struct f f, struct f r, long count)
+{
+	for (m->site = 0; m->site < NSITES; m->site++)
+		for (long i = 0; i < count; i++) {
+			put(m, f, 1 + i % 5);
+			get(m, r, 7);
+		}
+	m->site = 0;
+}
+
+static void gs_is(unsigned long base, const unsigned char *p, int wr)
+{
+	unsigned long now, seen;
+
+	MUST(syscall(SYS_arch_prctl, GET_GS, &now));
+	CHECK(now == base);
+	if (!p)
+		return;
+	__asm__ volatile("mov %%gs:0, %0" : "=r"(seen));
+	CHECK(seen == 0x5a5a5a5a5a5a5a5a);
+	for (long i = 0; i < 65536 && !wr; i++)
+		CHECK(p[i] == 0x5a);
+}
+
+static unsigned char *gs_memory(unsigned long at)
+{
+	void *p = mmap((void *)at, 65536, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	return memset(p, 0x5a, 65536);
+}
+
+static void *gs_thread(void *p)
+{
+	struct me m = myself(BY_ASM);
+
+	CHECK(p);
+	hot_all_sites(&m, born, handler_file, 20);
+	return NULL;
+}
+
+/* cold, or hot before: a program with a use of its own for gs, wherever it points. */
+static void gs(struct me *m)
+{
+	static const unsigned long at[] = { 0, 0x60000000, 0x7f000000, 0x70020000 };
+	struct f r = zero_f();
+
+	born = new_file("gs");
+	handler_file = r;
+	if (word("hot"))
+		hot_all_sites(m, born, r, 40);
+	for (int i = 0; i < 8; i++) {
+		unsigned char *p = gs_memory(at[i % 4]);
+
+		if (i < 4)
+			MUST(syscall(SYS_arch_prctl, SET_GS, p));
+		else if (getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE)
+			__asm__ volatile("wrgsbase %0" : : "r"(p));
+		else
+			break;
+		hot_all_sites(m, born, r, 20);
+		gs_is(P(p), p, 0);
+		CHECK(!pthread_join(thread_of(gs_thread, p), NULL));
+		gs_is(P(p), p, 0);
+		MUST(syscall(SYS_arch_prctl, SET_GS, 0));
+		hot_all_sites(m, born, r, 10);
+	}
+}
+
+enum { CODE_AT = 1024 };
+typedef long (*code_fn)(int, const void *, long);
+static const unsigned char
+	code_write[16] = "\xb8\1\0\0\0\x0f\5\xc3\x90\x90\x90\x90\x90\x90\x90",
+	code_read[16] = "\x31\xc0\x90\x90\x90\x0f\5\xc3\x90\x90\x90\x90\x90\x90\x90",
+	code_pwrite[16] = "\xb8\x12\0\0\0\x0f\5\xc3";
+
+static void run_code(struct me *m, const void *code, int c, struct f f, long count)
+{
+	code_fn fn = (code_fn)code;
+
+	while (count--)
+		CHECK(book(m, c, f, fn(f.fd, calls[c].wr ? pattern : sink, 5)) == 5);
+}
+
+/* [text]: code that is made while it runs; or copied, as it is now, from hot text. */
+static void jit(struct me *m)
+{
+	struct f f = new_file("jit"), r = zero_f();
+	char *x = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(x != MAP_FAILED);
+	for (int i = 0; i < 10 * times; i++) {
+		memcpy(x, i % 2 ? code_write : code_read, 16);
+		run_code(m, x, i % 2 ? WRITE : READ, i % 2 ? f : r, 20);
+		memcpy(x + 2048, x, 16);
+		run_code(m, x + 2048, i % 2 ? WRITE : READ, i % 2 ? f : r, 20);
+		put_hot(m, f, 10);
+		if (word("text")) {
+			memcpy(x + 1024, cells + CELL / 2, CELL / 2);
+			run_code(m, cells + CELL / 2, WRITE, f, 20);
+			run_code(m, x + 1024, WRITE, f, 20);
+		}
+		MUST(mprotect(x, 4096, PROT_READ | PROT_EXEC));
+		run_code(m, x, i % 2 ? WRITE : READ, i % 2 ? f : r, 20);
+		MUST(mprotect(x, 4096, PROT_READ | PROT_WRITE | PROT_EXEC));
+	}
+}
+
+static void code_file(struct me *m, const char *name, const void *code)
+{
+	struct f f = new_file(name);
+	char page[4096];
+
+	memset(page, 0xcc, sizeof(page));
+	memcpy(page + CODE_AT, code, 16);
+	CHECK(io(m, WRITE, f, page, sizeof(page)) == sizeof(page));
+	MUST(close(f.fd));
+}
+
+static void *map_code(const char *name, void *at)
+{
+	struct f f = open_f(name, O_RDONLY);
+	void *p = mmap(at, 4096, PROT_READ | PROT_EXEC,
+		MAP_PRIVATE | (at ? MAP_FIXED : 0), f.fd, 0);
+
+	CHECK(p != MAP_FAILED);
+	MUST(close(f.fd));
+	return p;
+}
+
+/* [part]: code of a file is rewritten in its place, as a whole or just its number. */
+static void selfmod(struct me *m)
+{
+	struct f f = new_file("selfmod"), r = zero_f();
+	char *x, *code;
+
+	code_file(m, "code", code_write);
+	x = map_code("code", NULL);
+	code = x + CODE_AT;
+	run_code(m, code, WRITE, f, 30);
+	for (int i = 0; i < 6 * times; i++) {
+		MUST(mprotect(x, 4096, PROT_READ | PROT_WRITE | PROT_EXEC));
+		if (word("part"))
+			code[1] = i % 2 ? 1 : 18;
+		else
+			memcpy(code, i % 2 ? code_write : code_read, 16);
+		if (i % 3)
+			MUST(mprotect(x, 4096, PROT_READ | PROT_EXEC));
+		if (word("part"))
+			run_code(m, code, i % 2 ? WRITE : PWRITE, f, 30);
+		else
+			run_code(m, code, i % 2 ? WRITE : READ, i % 2 ? f : r, 30);
+	}
+}
+
+/* Code that comes and goes at one address, as plugins do. */
+static void reload(struct me *m)
+{
+	struct f f = new_file("reload"), r = zero_f();
+	char *x = NULL;
+
+	code_file(m, "code1", code_write);
+	code_file(m, "code2", code_read);
+	code_file(m, "code3", code_pwrite);
+	for (int i = 0; i < 50 * times; i++) {
+		if (x && i % 2)
+			MUST(munmap(x, 4096));
+		x = map_code(i % 3 ? i % 3 == 1 ? "code2" : "code3" : "code1", x);
+		run_code(m, x + CODE_AT, i % 3 ? i % 3 == 1 ? READ : PWRITE : WRITE,
+			i % 3 == 1 ? r : f, 20);
+	}
+}
+
+struct filter {
+	unsigned short code;
+	unsigned char jt, jf;
+	unsigned k;
+};
+enum {
+	LOAD = 0x20,
+	IS = 0x15,
+	GE = 0x35,
+	RETURN = 6,
+	ALLOW = 0x7fff0000,
+	KILL = 1u << 31
+};
+
+/* cold or hot before, pc: only from the program's own text. */
+static void own_filter(struct me *m)
+{
+	struct f f = new_file("filtered"), r = zero_f();
+	static const unsigned short may[] = { 0, 1, 17, 18, 60, 231, 15, 35, 230, 202 };
+	struct filter code[32];
+	struct {
+		unsigned short n;
+		struct filter *code;
+	} prog = { 0, code };
+	unsigned n = sizeof(may) / sizeof(*may), first = word("pc") ? 3 : 0;
+
+#define ADD_CODE(...)                                                                    \
+	code[prog.n++] = (struct filter)                                                 \
+	{                                                                                \
+		__VA_ARGS__                                                              \
+	}
+	if (first) { /* the lower half of the program counter */
+		ADD_CODE(LOAD, 0, 0, 8);
+		ADD_CODE(GE, 0, n + 2, P(__executable_start));
+		ADD_CODE(GE, n + 1, 0, P(etext));
+	}
+	ADD_CODE(LOAD, 0, 0, 0);
+	for (unsigned i = 0; i < n; i++)
+		ADD_CODE(IS, n - i, 0, may[i]);
+	ADD_CODE(RETURN, 0, 0, KILL);
+	ADD_CODE(RETURN, 0, 0, ALLOW);
+	if (word("hot"))
+		hot_all_sites(m, f, r, 40);
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	MUST(prctl(PR_SET_SECCOMP, 2, &prog));
+	hot_all_sites(m, f, r, 100 * times);
+}
+
+static void on_tsc(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)info;
+	see_pc(context);
+	ntraps++;
+	((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
+}
+
+/* cold, or hot before: a program that must not read the clock of the processor. */
+static void tsc(struct me *m)
+{
+	struct f f = new_file("tsc"), r = zero_f();
+	int how = 0;
+
+	handle(SIGSEGV, on_tsc, 0);
+	if (word("hot"))
+		hot_all_sites(m, f, r, 40);
+	for (u64 i = 1; i < 4; i++) {
+		MUST(prctl(PR_SET_TSC, PR_TSC_SIGSEGV));
+		hot_all_sites(m, f, r, 30 * times);
+		CHECK(ntraps == i - 1);
+		__asm__ volatile("rdtsc" : : : "eax", "edx", "memory");
+		CHECK(ntraps == i && !prctl(PR_GET_TSC, &how) && how == PR_TSC_SIGSEGV);
+		MUST(prctl(PR_SET_TSC, PR_TSC_ENABLE));
+		hot_all_sites(m, f, r, 20);
+	}
+}
+
+static volatile char selector;
+static u64 ndispatched;
+static struct f dispatch_file;
+
+static void on_dispatch(int sig, siginfo_t *info, void *context)
+{
+	greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	(void)sig;
+	selector = 0;
+	see_pc(context);
+	CHECK(info->si_syscall == SYS_write && P(info->si_call_addr) == r[REG_RIP]);
+	r[REG_RAX] = io(mine, WRITE, dispatch_file, (void *)r[REG_RSI], r[REG_RDX]);
+	ndispatched++;
+}
+
+/* The program emulates calls of its own by syscall user dispatch. */
+static void dispatch(struct me *m)
+{
+	struct f r = zero_f();
+
+	dispatch_file = new_file("dispatch");
+	mine = m;
+	handle(SIGSYS, on_dispatch, 0);
+	hot_all_sites(m, dispatch_file, r, 20);
+	if (prctl(59, 1, 0, 0, &selector))
+		return;
+	for (long i = 0; i < 100 * times; i++) {
+		m->site = i % NSITES;
+		selector = 1;
+		CHECK(asm_write(r.fd, pattern, 3, 0) == 3);
+		CHECK(!selector);
+		put(m, dispatch_file, 4);
+		get(m, r, 7);
+	}
+	CHECK(ndispatched == (u64)(100 * times));
+	MUST(prctl(59, 0, 0, 0, 0));
+	hot_all_sites(m, dispatch_file, r, 20);
+}
+
+static void on_sigsys(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	see_pc(context);
+	if (info->si_code == 1)
+		((ucontext_t *)context)->uc_mcontext.gregs[REG_RAX] = -ENOTTY;
+	ntraps++;
+}
+
+/* A filter of the program's own raises SIGSYS for one call. */
+static void sigsys(struct me *m)
+{
+	struct f f = new_file("sigsys"), r = zero_f();
+	struct filter code[] = { { LOAD, 0, 0, 0 }, { IS, 0, 1, SYS_getpriority },
+		{ RETURN, 0, 0, 0x30000 }, { RETURN, 0, 0, ALLOW } };
+	struct {
+		unsigned short n;
+		struct filter *code;
+	} prog = { 4, code };
+
+	handle(SIGSYS, on_sigsys, 0);
+	hot_all_sites(m, f, r, 20);
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	MUST(prctl(PR_SET_SECCOMP, 2, &prog));
+	for (u64 i = 1; i <= (u64)(50 * times); i++) {
+		CHECK(syscall(SYS_getpriority, 0, 0) < 0 && errno == ENOTTY &&
+			ntraps == i);
+		m->site = i % NSITES;
+		put(m, f, 3);
+		get(m, r, 7);
+	}
+	MUST(raise(SIGSYS));
+	hot_all_sites(m, f, r, 20);
+}
+
+/* Calls of other tables of numbers, out of 64-bit code. */
+static void int80(struct me *m)
+{
+	struct f f = new_file("int80"), r = zero_f();
+	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	long n;
+
+	CHECK(low != MAP_FAILED);
+	for (long i = 0; i < 100 * times; i++) {
+		__asm__ volatile("int $0x80"
+				 : "=a"(n)
+				 : "a"(4), "b"(f.fd), "c"(low), "d"(6)
+				 : "memory", "r8", "r9", "r10", "r11");
+		CHECK(book(m, WRITE, f, n) == 6);
+		__asm__ volatile("int $0x80"
+				 : "=a"(n)
+				 : "a"(3), "b"(r.fd), "c"(low), "d"(8)
+				 : "memory", "r8", "r9", "r10", "r11");
+		CHECK(book(m, READ, r, n) == 8);
+		m->site = i % NSITES;
+		put(m, f, 5);
+		/* Where the kernel has no x32, that is no call. */
+		n = syscall(0x40000000 | SYS_write, f.fd, pattern, 2);
+		CHECK(n == 2 || (n < 0 && errno == ENOSYS));
+		if (n == 2)
+			book(m, WRITE, f, n);
+	}
+}
+
+/* [protect|over]: what lies at 0x70000000 is taken away by who does not know of it. */
+static void unmap(struct me *m)
+{
+	struct f f = new_file("unmap"), r = zero_f();
+	void *at = (void *)0x70000000, *p;
+	size_t size = 0x10000000;
+
+	for (int i = 0; i < 3 * times; i++) {
+		hot_all_sites(m, f, r, 40);
+		if (word("protect")) {
+			mprotect(at, 4096, PROT_NONE);
+			for (char *a = at; a < (char *)at + 0x400000; a += 4096)
+				mprotect(a, 4096, PROT_NONE);
+		} else if (word("over")) {
+			p = mmap(at, size, PROT_READ | PROT_WRITE,
+				MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				-1, 0);
+			CHECK(p == at);
+			memset(p, 'o', 65536);
+			hot_all_sites(m, f, r, 10);
+			for (int k = 0; k < 65536; k++)
+				CHECK(((char *)p)[k] == 'o');
+			MUST(munmap(p, size));
+		} else {
+			MUST(munmap(at, size));
+		}
+		hot_all_sites(m, f, r, 40);
+	}
+}
+
+static void *hot_thread(void *f)
+{
+	struct me m = myself(BY_ASM);
+
+	while (GET(&all->go))
+		put_hot(&m, *(struct f *)f, 10);
+	return NULL;
+}
+
+static void scribble_on(struct me *m, char *maps, int value)
+{
+	unsigned long from, to;
+	char how[8];
+
+	(void)m;
+	for (char *line = strtok(maps, "\n"); line; line = strtok(NULL, "\n"))
+		if (sscanf(line, "%lx-%lx %7s", &from, &to, how) == 3 && how[1] == 'w' &&
+			from >= 0x70000000 && from < 0x80000000)
+			memset((void *)from, value, to - from);
+}
+
+/* [threads]: every byte there that can be written is. */
+static void scribble(struct me *m)
+{
+	static const int values[] = { 0, 0xff, 0x41, 0x70, 1 };
+	struct f f = new_file("scribble"), r = zero_f();
+	static char maps[BUF_SIZE];
+	pthread_t t = 0;
+
+	SET(&all->go, 1);
+	if (word("threads"))
+		t = thread_of(hot_thread, &f);
+	for (int i = 0; i < 5 * times; i++) {
+		hot_all_sites(m, f, r, 40);
+		struct f self = open_f("/proc/self/maps", O_RDONLY);
+		long n, size = 0;
+
+		while ((n = io(m, READ, self, maps + size, BUF_SIZE - 1 - size)) > 0)
+			size += n;
+		maps[size] = 0;
+		MUST(close(self.fd));
+		scribble_on(m, maps, values[i % 5]);
+		hot_all_sites(m, f, r, 40);
+	}
+	SET(&all->go, 0);
+	if (t)
+		CHECK(!pthread_join(t, NULL));
+}
+#endif
+
+/* [hot]: little room for memory is left, and what is left is the program's. */
+static void limit_as(struct me *m)
+{
+	struct f f = new_file("limit"), r = zero_f(),
+		 self = open_f("/proc/self/statm", O_RDONLY);
+	struct rlimit rl;
+	char line[128] = "";
+
+	CHECK(io(m, READ, self, line, sizeof(line) - 1) > 0);
+	rl.rlim_cur = rl.rlim_max = atol(line) * 4096 + (64 << 20);
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			MUST(setrlimit(RLIMIT_AS, &rl));
+		for (long k = 0; k < (i || word("hot") ? 200 * times : 0); k++) {
+			m->site = k % NSITES;
+			put(m, f, 3);
+			get(m, r, 7);
+		}
+	}
+	CHECK(mmap(NULL, 32 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+		MAP_FAILED);
+	CHECK(mmap(NULL, 80 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+		MAP_FAILED);
+}
+
+/* No descriptor is left, while cold; and none is taken. */
+static void limit_files(struct me *m)
+{
+	struct f f = new_file("limit"), r = zero_f();
+	struct rlimit rl = { 64, 64 };
+	int fd, last = -1;
+
+	MUST(setrlimit(RLIMIT_NOFILE, &rl));
+	while ((fd = dup(f.fd)) >= 0)
+		last = fd;
+	CHECK(errno == EMFILE && last == 63);
+	for (long k = 0; k < 300 * times; k++) {
+		m->site = k % NSITES;
+		put(m, f, 3);
+		get(m, r, 7);
+	}
+	CHECK(dup(f.fd) < 0 && errno == EMFILE);
+	MUST(close(40));
+	CHECK(dup(f.fd) == 40);
+}

@@ -1,0 +1,156 @@
+/*
+ * What a call leaves as it was, and what it refuses: a part of hot.c.
+ */
+#ifdef __x86_64__
+/* clang-format off */
+enum { RAX, RBX, RCX, RDX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, R15,
+       FLAGS, NREGS };
+u64 regs_in[NREGS], regs_out[NREGS], regs_stack;
+
+/* All registers are loaded, one call is made, all are stored: no stack in between. */
+#define EACH(op, set)                                                              \
+	op(set, 1, rbx) op(set, 3, rdx) op(set, 4, rsi) op(set, 5, rdi)            \
+	op(set, 6, rbp) op(set, 7, rsp) op(set, 8, r8) op(set, 9, r9)              \
+	op(set, 10, r10) op(set, 11, r11) op(set, 12, r12) op(set, 13, r13)        \
+	op(set, 14, r14) op(set, 15, r15) op(set, 2, rcx)
+#define FROM(set, i, reg) "mov " #set "+8*" #i "(%rip), %" #reg "\n"
+#define TO(set, i, reg) "mov %" #reg ", " #set "+8*" #i "(%rip)\n"
+#define PROBE(name, call)                                                          \
+	".balign 64\n" #name ": push %rbx\n push %rbp\n push %r12\n push %r13\n"   \
+	"push %r14\n push %r15\n mov %rsp, regs_stack(%rip)\n"                     \
+	"push regs_in+8*16(%rip)\n popfq\n"                                        \
+	EACH(FROM, regs_in) call EACH(TO, regs_out)                                \
+	"mov %rax, regs_out(%rip)\n mov regs_stack(%rip), %rsp\n pushfq\n"         \
+	"pop regs_out+8*16(%rip)\n pop %r15\n pop %r14\n pop %r13\n pop %r12\n"    \
+	"pop %rbp\n pop %rbx\n push $0x202\n popfq\n ret\n"
+
+__asm__(".text\n"
+	PROBE(probe_number, "mov $1, %eax\n syscall\nafter_number:\n")
+	PROBE(probe_gap, "mov regs_in(%rip), %eax\n nop\n syscall\nafter_gap: jmp 1f\n"
+			 ".balign 8, 0xcc\n .skip 16, 0xcc\n1:\n"));
+/* clang-format on */
+extern void probe_number(void), probe_gap(void);
+extern char after_number[], after_gap[];
+
+static u64 noise(void)
+{
+	static u64 x = 88172645463325252;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	return x ^= x << 17;
+}
+
+static void same_regs(int i, long n, const char *pc)
+{
+	for (int r = 0; r < NREGS; r++) {
+		u64 want = r == RAX   ? (u64)n
+			   : r == RCX ? (u64)P(pc)
+			   : r == R11 ? regs_in[FLAGS]
+				      : regs_in[r];
+
+		if (regs_out[r] == want)
+			continue;
+		dprintf(2, "hot: call %d, register %d: %llx instead of %llx\n", i, r,
+			regs_out[r], want);
+		_exit(8);
+	}
+}
+
+/* Any stack, any flags, any registers. */
+static void regs(struct me *m)
+{
+	char *room = mmap(NULL, 3 * 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct f f = new_file("regs");
+	unsigned char *stack = (unsigned char *)room + 4096;
+	const u64 bases[] = { 0, P(room), P(room) + 4096, P(room) + 8192, ~0ull,
+		1ull << 63, P(stack) + 2048, 0x70000008 };
+
+	MUST(mprotect(stack, 4096, PROT_READ | PROT_WRITE));
+	memset(stack, 's', 4096);
+	for (int i = 0; i < 1200 * times; i++) {
+		for (int r = 0; r < FLAGS; r++)
+			regs_in[r] = noise();
+		/* Carry, parity, adjust, zero, sign, direction, overflow; and alignment.
+		 */
+		regs_in[FLAGS] = 0x202 | (noise() & (i % 8 ? 0xcd5 : 0x40cd5));
+		regs_in[RSP] = bases[i % 8];
+		regs_in[RDI] = f.fd;
+		regs_in[RSI] = P(pattern);
+		regs_in[RDX] = i % 100;
+		regs_in[RAX] = SYS_write;
+		if (i % 3)
+			probe_number();
+		else
+			probe_gap();
+		same_regs(i, i % 100, i % 3 ? after_number : after_gap);
+		book(m, WRITE, f, i % 100);
+		for (int k = 0; k < 4096 && i % 8 == 6; k++)
+			CHECK(stack[k] == 's');
+	}
+}
+#endif
+
+static void on_nothing(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)info;
+	(void)context;
+	nsignals++;
+}
+
+/* Calls that must fail fail in the same way, and never by a signal. */
+static void refuse(struct me *m, struct f f, struct f r, struct f p[2])
+{
+	static struct iovec many[1025], v[2] = { { pattern, 5 }, { NULL, 100 } };
+	void *nowhere = (void *)(P(guard) + 4096),
+	     *kernel = (void *)(1ul << (sizeof(long) * 8 - 1));
+
+	CHECK(io(m, READ, r, NULL, 8) == -EFAULT);
+	CHECK(io(m, READ, r, nowhere, 8) == -EFAULT);
+	CHECK(io(m, READ, r, kernel, 8) == -EFAULT);
+	CHECK(io(m, WRITE, f, nowhere, 8) == -EFAULT);
+	CHECK(io_at(m, PWRITE, f, nowhere, 8, 3) == -EFAULT);
+	CHECK(io_at(m, PREAD, f, sink, 8, -1) == -EINVAL);
+	CHECK(io(m, WRITEV, f, nowhere, 2) == -EFAULT);
+	CHECK(io(m, READV, r, kernel, 2) == -EFAULT);
+	CHECK(io(m, WRITEV, f, many, 1025) == -EINVAL);
+	CHECK(io(m, WRITEV, f, many, -1) == -EINVAL);
+	CHECK(io(m, WRITEV, p[1], v, 2) < 6);
+	CHECK(io(m, READ, (struct f){ -1, -1 }, sink, 8) == -EBADF);
+	CHECK(io(m, WRITE, (struct f){ 1 << 20, -1 }, sink, 8) == -EBADF);
+	CHECK(io(m, WRITE, r, pattern, 8) == -EBADF);
+	CHECK(io(m, WRITE, f, nowhere, 0) == 0);
+	CHECK(io(m, READ, (struct f){ r.fd, -1 }, sink, 0) == 0);
+	put(m, f, 3);
+	get(m, r, 3);
+}
+
+static void bad(struct me *m)
+{
+	struct f p[2], f = new_file("bad"), r = zero_f();
+	struct msghdr h = { .msg_iovlen = 2 };
+	sigset_t set;
+	int s[2];
+
+	guard = mmap(NULL, 65536, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	sigaddset(&set, SIGBUS);
+	pipe_f(p);
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, s));
+	handle(SIGSEGV, on_nothing, 0);
+	for (long i = 0; i < 30 * times; i++) {
+		if (i == 15 * times)
+			CHECK(!sigprocmask(SIG_BLOCK, &set, NULL));
+		m->site = i % NSITES;
+		refuse(m, f, r, p);
+		/* musl looks into the header. */
+		m->site = BY_SYSCALL;
+		CHECK(io(m, SENDMSG, f, &h, 0) == -ENOTSOCK);
+		CHECK(io(m, SENDMSG, (struct f){ s[0], -1 }, guard, 0) == -EFAULT);
+		CHECK(io(m, RECVMSG, (struct f){ s[1], -1 }, guard, MSG_DONTWAIT) ==
+			-EFAULT);
+	}
+	CHECK(!sigpending(&set) && !sigismember(&set, SIGSEGV) && !nsignals);
+}

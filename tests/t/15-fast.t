@@ -1,0 +1,138 @@
+#!/bin/sh
+# shellcheck disable=SC2086
+# Sites that are hot, in all ways that are hard on who patches them: what is counted, and
+# what the program sees, is the same in all MODES. TIMES: how often; ONLY: what alone;
+# SLOW_ONLY: where there is but one path; HARD: also what no patch survives.
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+export IOPS
+TIMES=${TIMES:-1} k=0
+
+hot() {		# program scenario...
+	prog=$1; shift
+	case " $* " in *" ${ONLY:-$1} "*) ;; *) return ;; esac
+	[ -x "$HELP/$prog" ] || { skip "$prog could not be built"; return; }
+	rm -rf w; mkdir w
+	k=$((k + 1))
+	(cd w && timeout -s KILL 60 "$IOPS" run $opt -l ../$k.iops --wait --by file,process,thread,type,kind --json \
+		-o ../$k.got -- "$HELP/$prog" -o ../$k.want "$@" </dev/null >../out.txt 2>&1); st=$?
+	[ $st = 0 ] || echo "status $st" >>out.txt
+	echo "$* ($prog $mode)" >$k.title
+	is "$* ($prog $mode): as without a tracer" "$(cat out.txt)" ""
+}
+seen() {	# what all the runs before have done, at once: that is quicker
+	[ $k -gt 0 ] || return
+	/usr/bin/python3 "$ROOT/tests/hotcheck.py" "$mode" $(seq $k)
+	for i in $(seq $k); do
+		is "$(cat $i.title): all is seen" "$(cat $i.wrong)" ""
+	done
+	rm -f ./*.want ./*.got ./*.iops ./*.wrong
+	k=0
+}
+
+each='barrier|barrier 16 2 10 0|barrier 16 2 10 1|signals alt eintr|jump|jump alt eintr|cancel|births|execs|forks|
+trap block|trap ignore|trap handle|faults|bad|regs'
+more='signals|stopcont|trap|outlive|files|rename|reopen|dups|dup_race|accepts|shared|append|seeks|limit_as|
+limit_as hot|limit_files|gs|gs hot|jit|selfmod|selfmod part|reload|own_filter|own_filter hot|own_filter hot pc|
+tsc|tsc hot|dispatch|sigsys|int80|unmap|unmap protect|unmap over|scribble'
+# Not for what lies in text that others copy or write to: nobody who patches it can do that.
+hard='jit text|scribble threads'
+on32='barrier 8 2 10 0|signals eintr|cancel|births|execs|forks|bad|seeks|limit_files|trap handle'
+
+all_of() {	# program scenarios
+	prog=$1
+	OLDIFS=$IFS; IFS='|'
+	# shellcheck disable=SC2046
+	set -- $(echo "$2" | tr -d '\n')
+	IFS=$OLDIFS
+	for scenario; do
+		hot $prog $scenario
+	done
+}
+
+# Exactly what a report says, but for the time of its making and the paths taken.
+words() {
+	json "$1" '[j.pop("reported_at", 0), j["run"].pop("fast_path", 0)] and json.dumps(j)'
+}
+
+others() {
+	rm -rf w; mkdir w
+	"$IOPS" run $opt --json -o got.json -- "$HELP/hotdl" w/dl "$HELP/plug1.so" "$HELP/plug2.so" >out.txt 2>&1
+	is "shared objects come and go ($mode)" "$? $(cat out.txt)" "0 "
+	is "... and all is seen" "$(json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/dl")]')" "[(2000, 6000)]"
+
+	# The command may end by what it has done to itself; iops goes on to its report.
+	rm -f got.json
+	timeout -s KILL 60 "$IOPS" run $opt --json -o got.json -- "$HELP/hot" -o w/want.json scribble threads >out.txt 2>&1; st=$?
+	ok "scribbles while others are hot: exit $st, and a report ($mode)" sh -c '[ $1 -lt 124 ] || [ $1 = 139 ] && [ -s got.json ]' - $st
+
+	timeout -s KILL 60 "$IOPS" run $opt --by process,thread,call,file -l x.iops --json -o a.json -- \
+		"$HELP/hot" -o w/want.json barrier >out.txt 2>&1
+	"$IOPS" report --by process,thread,call,file --json -o b.json x.iops
+	words a.json >a.txt; words b.json >b.txt
+	ok "the log says what the report says ($mode)" sh -c '[ -s a.txt ] && diff a.txt b.txt'
+
+	(cd w && timeout -s KILL 60 "$IOPS" run $opt -q -o /dev/null -- "$HELP/hot" -o left.json outlive)
+	i=0; while [ ! -s w/left.json ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done
+	is "a child outlives the command, and does all it would ($mode)" "$(wc -c <w/outlive)" 2191
+}
+
+cat >kill.py <<'EOP'
+import json, os, signal, subprocess, sys, time
+iops, hot, victim, log, *opts = sys.argv[1:]
+p = subprocess.Popen([iops, "run", *opts, "--json", "-o", "k.json", "-l", "k.iops", "--", hot, "endless"])
+
+def exes():
+    for d in os.listdir("/proc"):
+        try:
+            if d.isdigit() and os.readlink(f"/proc/{d}/cwd") == os.getcwd():
+                yield int(d), os.readlink(f"/proc/{d}/exe")
+        except OSError:
+            pass
+
+def size():
+    return os.path.getsize("endless") if os.path.exists("endless") else 0
+
+def until(what, seconds=20):
+    end = time.monotonic() + seconds
+    while not what() and time.monotonic() < end:
+        time.sleep(0.002)
+    return what()
+
+if not until(lambda: size() > 3000):
+    print("it does not run")
+who = [pid for pid, exe in exes() if exe == os.path.realpath(hot if victim == "target" else iops)]
+for pid in who:
+    if victim == "target" or pid != p.pid:
+        os.kill(pid, signal.SIGKILL)
+p.wait()
+if not until(lambda: not any(exe == os.path.realpath(hot) for _, exe in exes())):
+    print("the target is still there")
+    [os.kill(pid, signal.SIGKILL) for pid, exe in exes() if exe == os.path.realpath(hot)]
+if victim == "target":
+    run = json.load(open("k.json"))
+    writes = sum(f["write"]["operations"] for f in run["by"]["file"] if f["path"].endswith("/endless"))
+    # The last one may have been done, but not have come back.
+    if writes not in (size(), size() - 1) or not run["run"]["complete"] or run["run"]["exit"] != {"signal": "SIGKILL"}:
+        print(writes, size(), run["run"])
+print("good")
+EOP
+kills() {
+	for victim in target tracer; do
+		rm -rf w; mkdir w
+		is "kill -9 of the $victim while hot ($mode)" \
+			"$(cd w && timeout -s KILL 60 /usr/bin/python3 ../kill.py "$IOPS" "$HELP/hot" $victim x $opt 2>/dev/null)" good
+	done
+}
+
+for _ in $(seq "$TIMES"); do
+	for mode in $MODES; do
+		opt=$mode; [ "$mode" != default ] || opt=
+		all_of hot "$each|$more${HARD:+|$hard}"
+		[ "$mode" = --no-patch ] || all_of hot-musl "$each"
+		[ "$mode" != default ] || all_of hot32 "$on32"
+		seen
+		[ -n "$ONLY" ] || { others; kills; }
+	done
+done
+plan
