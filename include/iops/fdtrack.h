@@ -23,6 +23,7 @@ struct fd_open {
 	bool seeks;     /* has a position */
 	bool loose;     /* others move it unseen */
 	uint32_t epoch; /* of paths, when file was last known to be right */
+	uint64_t since; /* when it was opened, by the clock of the reader; 0 unknown */
 	uint64_t pass;  /* of a reader, when the position was last asked for */
 };
 

@@ -100,8 +100,9 @@ static int64_t offset_at(const struct task *k, int at)
 	return off;
 }
 
-static void side(struct tracer *t, struct task *k, struct op *op, int fd, int offset_ptr)
+static void side(struct tracer *t, struct task *k, int i, int fd, int offset_ptr)
 {
+	struct op *op = &k->call.op[i];
 	struct fd_view v;
 	int64_t off = offset_at(k, offset_ptr);
 
@@ -109,6 +110,9 @@ static void side(struct tracer *t, struct task *k, struct op *op, int fd, int of
 	op->fd = fd;
 	op->file = v.file;
 	op->offset = off == OP_NO_OFFSET ? v.offset : off;
+	k->call.position[i] = v.offset;
+	k->call.flags[i] = v.flags;
+	k->call.explicit[i] = off != OP_NO_OFFSET;
 }
 
 static void enter_two(struct tracer *t, struct task *k, const struct syscall_desc *d)
@@ -119,8 +123,8 @@ static void enter_two(struct tracer *t, struct task *k, const struct syscall_des
 	c->op[1] = c->op[0];
 	c->op[1].kind = OP_WRITE;
 	c->op[1].call |= OP_SECOND;
-	side(t, k, &c->op[0], (int)c->arg[d->fd], d->offset);
-	side(t, k, &c->op[1], (int)c->arg[d->fd2], d->offset2);
+	side(t, k, 0, (int)c->arg[d->fd], d->offset);
+	side(t, k, 1, (int)c->arg[d->fd2], d->offset2);
 }
 
 static void enter_file(struct tracer *t, struct task *k, const struct syscall_desc *d)
@@ -133,11 +137,12 @@ static void enter_file(struct tracer *t, struct task *k, const struct syscall_de
 	fdtab_ask(t->fdtab, &k->fd, op->fd, &v);
 	op->file = v.file;
 	op->offset = v.offset;
-	c->flags = v.flags;
+	c->position[0] = v.offset;
+	c->flags[0] = v.flags;
 	if (d->offset >= 0 && v.offset != OP_NO_OFFSET) {
 		int64_t off = offset_arg(c, d->offset);
 		op->offset = off == -1 ? v.offset : off;
-		c->placed = off != -1;
+		c->placed = c->explicit[0] = off != -1;
 	}
 	c->append = d->kind == OP_WRITE && v.flags != -1 && v.flags & O_APPEND;
 
@@ -183,7 +188,9 @@ static void enter_args(struct tracer *t, struct task *k)
 	const struct syscall_desc *d = &syscalls[c->row];
 
 	c->append = c->two = c->placed = false;
-	c->flags = -1;
+	c->explicit[0] = c->explicit[1] = false;
+	c->flags[0] = c->flags[1] = -1;
+	c->position[0] = c->position[1] = OP_NO_OFFSET;
 	c->op[0] = (struct op){
 		.kind = d->kind,
 		.call = c->row,
@@ -288,9 +295,12 @@ static void account(struct task *k, const struct syscall_desc *d, int64_t ret)
 	}
 	if (tracee_counters(k->process->pid, k->tid, &now) < 0)
 		return;
+	/* Everything else is known, so this tells of those before that are not sure too. */
 	int64_t calls = now.calls - k->base.calls - k->mine.calls;
-	if (calls >= 0 && calls <= d->weight)
+	if (calls >= 0 && calls <= d->weight + k->unsure) {
 		k->mine.calls += calls;
+		k->unsure = 0;
+	}
 }
 
 /* The offset of what was appended: where the file ends now, less its length. */
@@ -373,21 +383,22 @@ static void remember(
 	struct tracer *t, struct task *k, const struct syscall_desc *d, int64_t ret)
 {
 	const struct call *c = &k->call;
-	struct fd_view v = { .file = c->op[0].file, .flags = c->flags };
-	int64_t after = c->op[0].offset;
+	const int fd[2] = { d->fd, d->form == FORM_TWO ? d->fd2 : ARG_NONE };
 
-	if (d->fd < 0 || d->path >= 0 || d->form == FORM_NEWFD)
+	if (d->path >= 0 || d->form == FORM_NEWFD)
 		return;
-	if (d->form == FORM_TWO || d->form == FORM_MMSG || c->append || c->placed ||
-		d->kind == OP_META || after == OP_NO_OFFSET)
-		after = OP_NO_OFFSET;
-	else if (ret > 0)
-		after += ret;
-	fast_seed(t, k, (int)c->arg[d->fd], &v, after);
-	if (d->form == FORM_TWO) {
-		v.file = c->op[1].file;
-		v.flags = -1;
-		fast_seed(t, k, (int)c->arg[d->fd2], &v, OP_NO_OFFSET);
+	for (int i = 0; i < 2; i++) {
+		struct fd_view v = { .file = c->op[i].file, .flags = c->flags[i] };
+		int64_t after = c->position[i];
+		bool moves = c->op[i].kind == OP_READ || c->op[i].kind == OP_WRITE;
+		if (fd[i] < 0)
+			continue;
+		if (moves && !c->explicit[i] && after != OP_NO_OFFSET && ret > 0)
+			after += ret;
+		if (c->append && ret > 0)
+			after = c->op[0].offset == OP_NO_OFFSET ? OP_NO_OFFSET
+								: c->op[0].offset + ret;
+		fast_seed(t, k, (int)c->arg[fd[i]], &v, after);
 	}
 }
 

@@ -207,14 +207,14 @@ static int settle(struct task *k)
 	int64_t calls = now.calls - k->base.calls - k->mine.calls;
 	int64_t bytes = now.bytes - k->base.bytes - k->mine.bytes;
 	int weight = k->call.row >= 0 ? syscalls[k->call.row].weight : 0;
-	/* In flight, or failed where the kernel may have counted it or not. */
-	weight += k->slot.ctl ? 2 : 0;
-	weight += (int)k->unsure;
-	k->unsure = 0;
-	if (!weight || calls < 0 || calls > weight) {
+	if (slot_in_flight(&k->slot))
+		weight = 2;
+	bool sure = calls >= 0 && calls <= weight + k->unsure;
+	if (!sure)
 		k->off.calls += calls;
+	if (!sure || !weight)
 		k->off.bytes += bytes;
-	}
+	k->unsure = 0;
 	k->storage[0] += now.storage_read - k->base.storage_read;
 	k->storage[1] += now.storage_written - k->base.storage_written;
 	k->base = now;

@@ -65,7 +65,9 @@ struct call {
 	bool append, two;
 	bool quiet;  /* no operation: only the fast path wants to know */
 	bool noted;  /* it does */
-	int flags;   /* of the descriptor; -1 unknown */
+	bool explicit[2];    /* the place comes with the call: the position stays */
+	int flags[2];	     /* of the descriptors; -1 unknown */
+	int64_t position[2]; /* ... and where they were */
 	bool placed; /* the offset is an argument */
 	bool narrow; /* i386 sendfile: its offset has 32 bits */
 	uint64_t arg[6];
@@ -107,6 +109,7 @@ struct task {
 	bool restop;	  /* a stop of its group came while we made calls for it */
 	bool regs_shared; /* its registers are a copy of its parent's, slot and all */
 	bool held_back;	  /* not to run before its parent has told of it */
+	uint64_t entered; /* its last stop before a call, by the time stamp counter */
 	int64_t fast;	  /* operations that did not stop */
 	int64_t slow;	  /* and that did */
 	int64_t unsure;	  /* calls that the kernel may have counted or not */

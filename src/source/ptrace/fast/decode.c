@@ -194,13 +194,13 @@ void new_epoch(struct fast *f)
 }
 
 void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
-	const uint64_t *arg, int64_t ret)
+	const uint64_t *arg, int64_t ret, uint64_t when)
 {
 	struct fdtrack *track = t->fast->track;
 	struct fd_open *o;
 
 	if (c->role == ROLE_CLOSE) /* free, whatever the result: close(2) */
-		fdtrack_close(track, k->files, (int)arg[0]);
+		history_closed(t, k, (int)arg[0], when);
 	if (ret < 0)
 		return;
 	switch (c->role) {
@@ -260,12 +260,10 @@ void decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 		if (r->result >= 0)
 			history_opened(t, k, r, c);
 	} else if (c->role == ROLE_PATH) {
-		if (r->result >= 0) {
-			new_epoch(t->fast);
+		if (r->result >= 0)
 			history_renamed(t, k, r, c);
-		}
 	} else if (c->role != ROLE_DATA) {
-		decode_role(t, k, c, r->arg, r->result);
+		decode_role(t, k, c, r->arg, r->result, r->t0);
 	}
 }
 

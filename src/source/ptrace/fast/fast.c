@@ -146,6 +146,7 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 	if (!t->fast || !k->space)
 		return 0;
 	drain_task(t, k);
+	k->entered = fast_tsc();
 	if (in->arch != AUDIT_ARCH_X86_64 || k->sysmode || !k->process->started)
 		return 0;
 	if (space_site_of_stub(k->space, ip)) {
@@ -212,7 +213,7 @@ static void opened(struct tracer *t, struct task *k, int fd)
 
 	fdtrack_close(t->fast->track, k->files, fd);
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
-	history_seed(t, k, fd, &v, v.offset);
+	history_seed(t, k, fd, &v, v.offset, fast_tsc());
 }
 
 static void opened_pair(struct tracer *t, struct task *k)
@@ -293,6 +294,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 
 	if (!c || !k->files)
 		return;
+	drain_task(t, k);
 	if (c->role == ROLE_DATA && !strcmp(c->name, "recvmsg") && ret >= 0)
 		opened_rights(t, k, k->call.arg[1]);
 	switch (c->role) {
@@ -326,7 +328,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 				!strcmp(syscalls[k->call.row].name, "prctl"));
 		break;
 	default:
-		decode_role(t, k, c, k->call.arg, ret);
+		decode_role(t, k, c, k->call.arg, ret, fast_tsc());
 	}
 }
 
@@ -335,5 +337,5 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	int64_t after)
 {
 	if (t->fast && k->files)
-		history_seed(t, k, fd, v, after);
+		history_seed(t, k, fd, v, after, k->entered);
 }

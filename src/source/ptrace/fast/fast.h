@@ -122,6 +122,17 @@ struct slot {
 	struct fd_open *held[2];
 };
 
+/* Whether the task is inside a call that its next record is about. */
+static inline bool slot_in_flight(const struct slot *s)
+{
+	const struct fast_rec *r;
+
+	if (!s->ctl)
+		return false;
+	r = (const struct fast_rec *)(s->ring + s->tail % RING_SIZE);
+	return r->state == REC_BEGUN;
+}
+
 struct fast_clock {
 	uint64_t tsc, ns; /* now, and */
 	uint64_t tsc0, ns0; /* at the start */
@@ -201,7 +212,9 @@ void history_end(struct tracer *t, struct task *k);
 void history_exec(struct tracer *t, struct task *k);
 struct fd_view;
 void history_seed(
-	struct tracer *t, struct task *k, int fd, const struct fd_view *v, int64_t after);
+	struct tracer *t, struct task *k, int fd, const struct fd_view *v, int64_t after,
+	uint64_t since);
+void history_closed(struct tracer *t, struct task *k, int fd, uint64_t when);
 struct fd_open *history_of(struct tracer *t, struct task *k, int fd);
 void history_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
@@ -236,7 +249,7 @@ void decode_put(struct tracer *t, struct task *k, const struct fast_rec *r);
 void decode_begun(struct tracer *t, struct task *k, const struct fast_rec *r);
 void new_epoch(struct fast *f);
 void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
-	const uint64_t *arg, int64_t ret);
+	const uint64_t *arg, int64_t ret, uint64_t when);
 
 /* drain.c */
 unsigned drain_all(struct tracer *t);

@@ -60,9 +60,19 @@ static bool seeks(struct tracer *t, uint32_t file)
 	return type == FILE_REGULAR || type == FILE_BLOCK;
 }
 
+/* Closed at that time: not what was opened under that number since then. */
+void history_closed(struct tracer *t, struct task *k, int fd, uint64_t when)
+{
+	const struct fd_open *o = fdtrack_get(k->files, fd);
+
+	if (o && when > o->since)
+		fdtrack_close(t->fast->track, k->files, fd);
+}
+
 /* The truth about fd, from a task that stands still; after: its position from now on. */
 void history_seed(
-	struct tracer *t, struct task *k, int fd, const struct fd_view *v, int64_t after)
+	struct tracer *t, struct task *k, int fd, const struct fd_view *v, int64_t after,
+	uint64_t since)
 {
 	struct fd_open *o = fdtrack_get(k->files, fd);
 
@@ -75,6 +85,7 @@ void history_seed(
 		if (!o)
 			return;
 		o->seeks = seeks(t, v->file);
+		o->since = since;
 	}
 	o->offset = o->seeks ? after : OP_NO_OFFSET;
 	o->epoch = t->fast->epoch;
@@ -103,34 +114,52 @@ static bool ends_later(struct tracer *t, const struct task *k, int fd)
 	return false;
 }
 
-/* What the calls that are still to come have moved the position by, this one included. */
+/* Which of its sides a record moves the position of this file by; 2: both or unclear. */
+static int moves(struct tracer *t, const struct task *k, const struct fast_rec *r,
+	const struct fd_open *o)
+{
+	int row = r->nr < NR_MAX ? t->row[ABI_X86_64][r->nr] : -1;
+	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
+
+	if (!c || (c->role != ROLE_SEEK && c->role != ROLE_DATA))
+		return 0;
+	const struct syscall_desc *d = &syscalls[row];
+	if (c->shape == SHAPE_TWO)
+		return fdtrack_get(k->files, (int)r->arg[d->fd]) == o ||
+				       fdtrack_get(k->files, (int)r->arg[d->fd2]) == o
+			       ? 2
+			       : 0;
+	if (d->fd < 0 || fdtrack_get(k->files, (int)r->arg[d->fd]) != o)
+		return 0;
+	return c->role == ROLE_SEEK ? 2
+				    : d->offset < 0 || (int64_t)r->arg[d->offset] == -1;
+}
+
+/*
+ * What the calls that are still to come have moved the position by, this one included.
+ * false: it cannot be told. mark: changes whenever the answer could.
+ */
 static bool moves_later(
-	struct tracer *t, const struct task *k, int fd, int64_t *by, uint64_t *mark)
+	struct tracer *t, const struct fd_open *o, int64_t *by, uint64_t *mark)
 {
 	struct fast *f = t->fast;
 
 	*by = 0;
 	*mark = 0;
 	for (unsigned i = 0; i < f->nringed; i++) {
-		const struct task *other = f->ringed[i];
+		const struct task *k = f->ringed[i];
 		bool sane;
-		if (other->files != k->files)
-			continue;
-		uint64_t head = slot_head(&other->slot, &sane);
-		const struct fast_rec *r = slot_rec(&other->slot, head);
-		*mark += head + (r->state != REC_NONE && head == other->slot.tail);
-		if (r->state == REC_BEGUN && (int)r->arg[0] == fd)
+		uint64_t head = slot_head(&k->slot, &sane);
+		const struct fast_rec *r = slot_rec(&k->slot, head);
+		*mark += head;
+		if (r->state == REC_BEGUN && moves(t, k, r, o))
 			return false;
-		for (uint64_t at = other->slot.tail; at < head; at += rec_size(f, r)) {
-			r = slot_rec(&other->slot, at);
-			int row = r->nr < NR_MAX ? t->row[ABI_X86_64][r->nr] : -1;
-			if (row < 0 || !f->call[row] || (int)r->arg[0] != fd)
-				continue;
-			if (f->call[row]->role == ROLE_SEEK ||
-				f->call[row]->shape == SHAPE_TWO)
+		for (uint64_t at = k->slot.tail; at < head; at += rec_size(f, r)) {
+			r = slot_rec(&k->slot, at);
+			int how = moves(t, k, r, o);
+			if (how > 1)
 				return false;
-			if (f->call[row]->role == ROLE_DATA &&
-				syscalls[row].offset < 0 && r->result > 0)
+			if (how && r->result > 0)
 				*by += r->result;
 		}
 	}
@@ -144,12 +173,12 @@ static void settle(struct tracer *t, struct task *k, int fd, struct fd_open *o)
 	uint64_t mark, mark2;
 	struct fd_view v;
 
-	if (o->pass == t->fast->pass || !moves_later(t, k, fd, &by, &mark))
+	if (o->pass == t->fast->pass || !moves_later(t, o, &by, &mark))
 		return;
 	o->pass = t->fast->pass;
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
 	if (v.file == o->file && v.offset != OP_NO_OFFSET &&
-		moves_later(t, k, fd, &again, &mark2) && mark == mark2 && by == again &&
+		moves_later(t, o, &again, &mark2) && mark == mark2 && by == again &&
 		v.offset >= by)
 		o->offset = v.offset - by;
 }
@@ -183,7 +212,7 @@ struct fd_open *history_of(struct tracer *t, struct task *k, int fd)
 		return o;
 	if (!o) {
 		fdtab_ask(t->fdtab, &k->fd, fd, &v);
-		history_seed(t, k, fd, &v, OP_NO_OFFSET);
+		history_seed(t, k, fd, &v, OP_NO_OFFSET, 0);
 		o = fdtrack_get(k->files, fd);
 		if (!o)
 			return NULL;
@@ -267,6 +296,14 @@ static ssize_t real_path(struct task *k, const char *full, const struct stat *is
 	return n > 0 && *out == '/' ? n : 0;
 }
 
+static bool is_deleted(const char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t len = strlen(path);
+
+	return len >= sizeof(mark) && !strcmp(path + len - (sizeof(mark) - 1), mark);
+}
+
 /*
  * The path that /proc would have shown. The file is there still: then it says so itself.
  * It is gone: then its directory does, and the last part is as it was given.
@@ -279,12 +316,18 @@ static uint32_t find_path(struct tracer *t, struct task *k, int fd, const char *
 	struct fd_view v;
 
 	as_stat(x, &is);
-	if (*full != '/') {
+	ssize_t n = *full == '/' ? real_path(k, full, &is, path) : 0;
+	if (!n) {
+		/* Another file by now, or another way to an open one, like /dev/stdin. */
 		fdtab_ask(t->fdtab, &k->fd, fd, &v);
-		return v.file && names_file(t->names, v.file)->inode == x->stx_ino ? v.file
-										   : 0;
+		const struct file *f = names_file(t->names, v.file);
+		bool same = v.file && f->inode == x->stx_ino &&
+			    f->major == x->stx_dev_major && f->minor == x->stx_dev_minor;
+		if (same && !is_deleted(names_get(t->names, f->path)))
+			return v.file;
+		if (*full != '/')
+			return same ? v.file : 0;
 	}
-	ssize_t n = real_path(k, full, &is, path);
 	const char *base = strrchr(full, '/');
 	if (!n && base > full && base - full < PATH_MAX) {
 		memcpy(dir, full, base - full);
@@ -301,10 +344,29 @@ static uint32_t find_path(struct tracer *t, struct task *k, int fd, const char *
 	return fdtab_file(t->fdtab, &k->fd, path, n, x->stx_mnt_id, &is);
 }
 
+/* What is meant by the target's own view of /proc is not what we would find there. */
+static const char *own_proc(
+	const struct task *k, const char *path, char *out, size_t size)
+{
+	static const char self[] = "/proc/self/", thread[] = "/proc/thread-self/";
+
+	if (!strncmp(path, self, sizeof(self) - 1))
+		snprintf(out, size, "/proc/%d/%s", k->process->pid,
+			path + sizeof(self) - 1);
+	else if (!strncmp(path, thread, sizeof(thread) - 1))
+		snprintf(out, size, "/proc/%d/task/%d/%s", k->process->pid, k->tid,
+			path + sizeof(thread) - 1);
+	else
+		return path;
+	return out;
+}
+
 /* A path made whole. Text alone cannot take ".." off where links are. 0: unknown. */
 static uint32_t whole_path(struct tracer *t, struct task *k, int dirfd, const char *path)
 {
-	char whole[2 * PATH_MAX];
+	char whole[2 * PATH_MAX], own[PATH_MAX + 64];
+
+	path = own_proc(k, path, own, sizeof(own));
 	uint32_t from = *path == '/' ? 0 : start_of(t, k, dirfd);
 
 	if (*path != '/' && !from)
@@ -363,7 +425,7 @@ void history_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	int64_t got;
 	char name[48];
 
-	fdtrack_close(t->fast->track, k->files, (int)r->result);
+	history_closed(t, k, (int)r->result, r->t1);
 	memcpy(&got, more + R_NEW_STATX, sizeof(got));
 	if (got)
 		return; /* to be asked when it is used */
@@ -385,6 +447,7 @@ void history_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	new.seeks = seeks(t, new.file);
 	new.offset = new.seeks ? 0 : OP_NO_OFFSET;
 	new.epoch = t->fast->epoch;
+	new.since = r->t1;
 	fdtrack_open(t->fast->track, k->files, (int)r->result, &new);
 	if (new.seeks && (new.flags & O_APPEND || map_get(&t->fast->ends, new.file, 0)))
 		map_put(&t->fast->ends, new.file, 0, x.stx_size + 1);
@@ -394,16 +457,22 @@ void history_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 struct renaming {
 	struct names *names;
 	uint32_t from, to;
+	bool found, alike; /* one of that path; one whose last part is the same */
 };
 
 static void rename_open(struct fd_open *o, void *arg)
 {
-	const struct renaming *r = arg;
+	struct renaming *r = arg;
 	char path[PATH_MAX + 16];
 	struct file f = *names_file(r->names, o->file);
 
-	if (f.path != r->from)
+	if (f.path != r->from) {
+		const char *was = strrchr(names_get(r->names, f.path), '/');
+		const char *is = strrchr(names_get(r->names, r->from), '/');
+		r->alike |= was && is && !strcmp(was, is);
 		return;
+	}
+	r->found = true;
 	if (!r->to) {
 		int n = snprintf(path, sizeof(path), "%s (deleted)",
 			names_get(r->names, f.path));
@@ -415,9 +484,50 @@ static void rename_open(struct fd_open *o, void *arg)
 	o->file = file ? file : o->file;
 }
 
+/* The same path with its directory as it really is; 0: it is that already. */
+static uint32_t by_real_dir(struct tracer *t, struct task *k, uint32_t name)
+{
+	char dir[PATH_MAX], path[2 * PATH_MAX];
+	const char *full = names_get(t->names, name), *base = strrchr(full, '/');
+
+	if (!base || base == full || base - full >= PATH_MAX)
+		return 0;
+	memcpy(dir, full, base - full);
+	dir[base - full] = 0;
+	ssize_t n = real_path(k, dir, NULL, path);
+	if (n <= 0 || n + strlen(base) >= sizeof(path))
+		return 0;
+	strcpy(path + n, base);
+	uint32_t real = names_add(t->names, path, n + strlen(base));
+	return real == name ? 0 : real;
+}
+
+/* What is open under a path has another one, or none. */
+static bool rename_all(struct tracer *t, struct task *k, uint32_t from, uint32_t to)
+{
+	struct renaming r = { .names = t->names, .from = from, .to = to };
+
+	if (!from)
+		return false;
+	fdtrack_each(t->fast->track, rename_open, &r);
+	if (!r.found && r.alike && (r.from = by_real_dir(t, k, from)))
+		fdtrack_each(t->fast->track, rename_open, &r);
+	return r.found;
+}
+
+static bool is_dir(struct tracer *t, struct task *k, uint32_t name)
+{
+	char at[PATH_MAX + 32];
+	struct stat st;
+
+	return snprintf(at, sizeof(at), "/proc/%d/root%s", k->tid,
+		       names_get(t->names, name)) < (int)sizeof(at) &&
+	       !lstat(at, &st) && S_ISDIR(st.st_mode);
+}
+
 /*
- * A record of rename(2) or unlink(2): what is open under that path has another one, or
- * none. Only where the path is as it was when they were opened; the rest is asked.
+ * A record of rename(2) or unlink(2). In the order of records, so that what is written
+ * before is under the old path, though /proc may know a later one by now.
  */
 void history_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c)
@@ -433,24 +543,19 @@ void history_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 		len[i] = len[i] <= PATH_LEN ? len[i] : PATH_LEN;
 		memcpy(path[i], more + R_PATHS + (i ? len[0] + 1 : 0), len[i]);
 		path[i][len[i]] = 0;
-		if (!len[i])
+		if (!len[i]) {
+			new_epoch(t->fast);
 			return;
+		}
 	}
-	struct renaming gone = { t->names, 0, 0 };
 	uint32_t from = whole_path(t, k, at ? (int)r->arg[0] : AT_FDCWD, path[0]);
-	if (!two) {
-		gone.from = from;
-		if (from)
-			fdtrack_each(t->fast->track, rename_open, &gone);
-		return;
-	}
-	uint32_t to = whole_path(t, k, at ? (int)r->arg[2] : AT_FDCWD, path[1]);
-	struct renaming moved = { t->names, from, to };
-	gone.from = to;
+	uint32_t to = two ? whole_path(t, k, at ? (int)r->arg[2] : AT_FDCWD, path[1]) : 0;
+	map_fini(&t->fast->known);
 	if (to)
-		fdtrack_each(t->fast->track, rename_open, &gone);
-	if (from && to)
-		fdtrack_each(t->fast->track, rename_open, &moved);
+		rename_all(t, k, to, 0);
+	if (!from || (two && !to) ||
+		(!rename_all(t, k, from, to) && to && is_dir(t, k, to)))
+		new_epoch(t->fast);
 }
 
 /* The same at a stop: those of the task itself can be asked. */

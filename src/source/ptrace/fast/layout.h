@@ -12,15 +12,16 @@
 #define HOOK_AT    0x70000000
 #define SETUP_AT   (HOOK_AT + 0x1000)
 #define TABLES_AT  (HOOK_AT + 0x2000)
-#define HOOK_SIZE  0x3000
-#define SLOTS_AT   0x70100000
+#define HOOK_SIZE  0x10000
+#define HOOK_USED  0x2400
+#define SLOTS_AT   (HOOK_AT + HOOK_SIZE)
 #define WINDOW_END 0x80000000 /* HOOK_AT + 2^28: the stubs test for it */
 
 #define SLOT_SIZE 0x14000
 #define RING_FROM 0x1000 /* in the slot */
 #define RING_SIZE 0x10000
 #define RING_SLACK 0x2200 /* a record may reach this far beyond the limit */
-#define SLOTS_MAX 3072
+#define SLOTS_MAX 3276 /* up to the end of the window: nothing else is in it */
 
 /* In the tables: a byte for each number of a call, then strings. */
 #define SHAPES_AT TABLES_AT

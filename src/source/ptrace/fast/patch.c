@@ -4,8 +4,6 @@
 #include "../tracer.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/user.h>
 #include <unistd.h>
@@ -242,7 +240,6 @@ int patch_hot(struct tracer *t, struct task *k, uint64_t at)
 	if (stand_begin(k, &st) < 0)
 		return 0;
 	int err = patch(t, k, &st, at);
-	if (getenv("IOPS_DEBUG")) fprintf(stderr, "patch %lx: %d\n", (long)at, err);
 	if (err == -ESRCH)
 		return err;
 	s = space_find(sp, at);

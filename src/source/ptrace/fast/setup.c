@@ -160,7 +160,7 @@ static uint64_t find_gap(pid_t tid, uint64_t near)
 
 static int fill(struct tracer *t, struct task *k)
 {
-	uint8_t page[HOOK_SIZE];
+	uint8_t page[HOOK_USED];
 	int mem = mem_open(k->tid);
 
 	if (mem < 0)
@@ -168,10 +168,10 @@ static int fill(struct tracer *t, struct task *k)
 	memset(page, 0xcc, sizeof(page));
 	memcpy(page, hook_code, hook_end - hook_code);
 	memcpy(page + (SETUP_AT - HOOK_AT), setup_code, setup_end - setup_code);
-	memset(page + (TABLES_AT - HOOK_AT), 0, 0x1000);
+	memset(page + (TABLES_AT - HOOK_AT), 0, HOOK_USED - (TABLES_AT - HOOK_AT));
 	memcpy(page + (SHAPES_AT - HOOK_AT), t->fast->shape, NSHAPES);
 	memcpy(page + (NAME_AT - HOOK_AT), "iops", 5);
-	int err = mem_write(mem, HOOK_AT, page, TABLES_AT - HOOK_AT + 0x400);
+	int err = mem_write(mem, HOOK_AT, page, HOOK_USED);
 	close(mem);
 	return err;
 }
@@ -193,7 +193,6 @@ static int map_hook(struct tracer *t, struct task *k, struct stand *s)
 		return err;
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return -errno;
-	if (getenv("IOPS_DEBUG")) fprintf(stderr, "hook %llx\n", r.rax);
 	return r.rax == HOOK_AT ? fill(t, k) : -ENOMEM;
 }
 
@@ -226,47 +225,40 @@ static int add_stubs(struct space *s, struct task *k, uint64_t at)
 	return err;
 }
 
-/* The slots, and stubs near an address; smaller where memory is limited. */
+/*
+ * The slots, and stubs near an address. They take the whole window, so that a gs of the
+ * program's own is never taken for ours.
+ */
 static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t near)
 {
-	static const unsigned sizes[] = { SLOTS_MAX, 64, 4 };
 	struct space *sp = k->space;
+	struct user_regs_struct r = s->entry;
 	uint64_t gap = find_gap(k->tid, near), ready = READY;
 
-	for (unsigned i = 0; gap && i < sizeof(sizes) / sizeof(*sizes); i++) {
-		struct user_regs_struct r = s->entry;
-		r.r13 = (uint64_t)sizes[i] * SLOT_SIZE;
-		r.r14 = gap;
-		r.r15 = 4096;
-		int err = run(t, k, &r, setup_code, setup_trap);
-		if (err < 0)
-			return err;
-		if (getenv("IOPS_DEBUG")) fprintf(stderr, "gap %lx rbx %llx r15 %llx r12 %llx rbp %llx rip %llx\n", (long)gap, r.rbx, r.r15, r.r12, r.rbp, r.rip);
-		bool slots = r.rbx == SLOTS_AT, stubs = r.r15 == gap;
-		if (slots)
-			sp->rings = take_file(k, (int)r.r12, r.r13);
-		sp->barrier = r.rbp == 0;
-		/* The close itself, of the file of slots. */
-		if (ptrace(PTRACE_SYSCALL, k->tid, 0, 0) < 0)
-			return -errno;
-		err = wait_for(t, k, 0, PTRACE_SYSCALL);
-		if (err < 0)
-			return err;
-		if (stubs && add_stubs(sp, k, gap) < 0)
-			return -EIO;
-		if (!slots) {
-			gap = find_gap(k->tid, near);
-			continue;
-		}
-		if (!sp->rings || !stubs)
-			return -EIO;
-		int mem = mem_open(k->tid);
-		err = mem < 0 ? mem : mem_write(mem, READY_AT, &ready, 8);
-		if (mem >= 0)
-			close(mem);
+	if (!gap)
+		return -ENOMEM;
+	r.r13 = (uint64_t)SLOTS_MAX * SLOT_SIZE;
+	r.r14 = gap;
+	r.r15 = 4096;
+	int err = run(t, k, &r, setup_code, setup_trap);
+	if (err < 0)
 		return err;
-	}
-	return -ENOMEM;
+	if (r.rbx == SLOTS_AT && r.r15 == gap)
+		sp->rings = take_file(k, (int)r.r12, r.r13);
+	sp->barrier = r.rbp == 0;
+	/* The close itself, of the file of slots. */
+	if (ptrace(PTRACE_SYSCALL, k->tid, 0, 0) < 0)
+		return -errno;
+	err = wait_for(t, k, 0, PTRACE_SYSCALL);
+	if (err < 0)
+		return err;
+	if (!sp->rings || add_stubs(sp, k, gap) < 0)
+		return -ENOMEM;
+	int mem = mem_open(k->tid);
+	err = mem < 0 ? mem : mem_write(mem, READY_AT, &ready, 8);
+	if (mem >= 0)
+		close(mem);
+	return err;
 }
 
 /*
