@@ -24,6 +24,9 @@ struct fd_open {
 	bool loose;     /* others move it unseen */
 	uint32_t epoch; /* of paths, when file was last known to be right */
 	uint64_t since; /* when it was opened, by the clock of the reader; 0 unknown */
+	uint64_t busy;  /* when the last call that moved it ended, and whose it was */
+	int32_t user;
+	int32_t tid, fd; /* who had it, when it was found */
 	uint64_t pass;  /* of a reader, when the position was last asked for */
 };
 

@@ -398,7 +398,11 @@ static void remember(
 		if (c->append && ret > 0)
 			after = c->op[0].offset == OP_NO_OFFSET ? OP_NO_OFFSET
 								: c->op[0].offset + ret;
-		fast_seed(t, k, (int)c->arg[fd[i]], &v, after);
+		int64_t wrote = c->op[i].kind == OP_WRITE && ret > 0 &&
+						c->op[i].offset != OP_NO_OFFSET
+					? c->op[i].offset + ret
+					: OP_NO_OFFSET;
+		fast_seed(t, k, (int)c->arg[fd[i]], &v, after, wrote);
 	}
 }
 

@@ -28,33 +28,37 @@ static void account(struct task *k, const struct syscall_desc *d, int64_t ret)
 	}
 }
 
-/* The position moves by what was read or written; where to, if the call says so itself. */
-static void one_side(struct tracer *t, struct op *op, struct fd_open *o, int64_t at)
+/*
+ * The position moves by what was read or written; at: the place, if the call says it
+ * itself. What is appended goes to the end of the file, wherever the position was.
+ */
+static void one_side(struct tracer *t, struct task *k, const struct fast_rec *r,
+	struct op *op, struct fd_open *o, int64_t at)
 {
-	bool append = op->kind == OP_WRITE && o && o->flags != -1 && o->flags & O_APPEND;
+	bool explicit = at != OP_NO_OFFSET;
 
 	if (!o)
 		return;
 	op->file = o->file;
 	if (!o->seeks)
 		return;
-	if (at != OP_NO_OFFSET)
-		op->offset = at;
-	else
-		op->offset = o->offset;
-	if (append && op->ret > 0) {
-		op->offset = history_end_of(t, o);
-		if (op->offset < 0)
-			op->offset = OP_NO_OFFSET;
-		else if (at == OP_NO_OFFSET)
+	bool append = op->kind == OP_WRITE && o->flags != -1 && o->flags & O_APPEND;
+	bool contested = (!explicit || append) && history_contested(t, k, r, o, append);
+	op->offset = explicit ? at : o->offset;
+	if (op->ret <= 0)
+		return;
+	if (append) {
+		int64_t end = history_end_of(t, o);
+		op->offset = end < 0 ? OP_NO_OFFSET : end;
+		if (!explicit)
 			o->offset = op->offset;
 	}
-	if (op->ret > 0) {
-		if (at == OP_NO_OFFSET)
-			history_moved(t, o, op->ret);
-		if (op->kind == OP_WRITE && op->offset != OP_NO_OFFSET)
-			history_wrote(t, o, op->offset + op->ret);
-	}
+	if (!explicit)
+		history_moved(t, o, op->ret);
+	if (op->kind == OP_WRITE && op->offset != OP_NO_OFFSET)
+		history_wrote(t, o, op->offset + op->ret);
+	if (contested)
+		op->offset = OP_NO_OFFSET;
 }
 
 /* The file of a side: known since the call began, if it was seen in flight. */
@@ -103,8 +107,8 @@ static void two_sides(struct tracer *t, struct task *k, const struct syscall_des
 		off[0] = OP_NO_OFFSET;
 	if (d->offset2 < 0)
 		off[1] = OP_NO_OFFSET;
-	one_side(t, op, side_file(t, k, r, 0, op->fd), off[0]);
-	one_side(t, &second, side_file(t, k, r, 1, second.fd), off[1]);
+	one_side(t, k, r, op, side_file(t, k, r, 0, op->fd), off[0]);
+	one_side(t, k, r, &second, side_file(t, k, r, 1, second.fd), off[1]);
 	put(t, k, op, 0);
 	put(t, k, &second, OP_SECOND);
 }
@@ -153,7 +157,7 @@ static void data(struct tracer *t, struct task *k, int row, const struct fast_re
 		op.fd = (int)r->arg[d->fd];
 		if (at == -1)
 			at = OP_NO_OFFSET; /* preadv2(2): the position */
-		one_side(t, &op, side_file(t, k, r, 0, op.fd), at);
+		one_side(t, k, r, &op, side_file(t, k, r, 0, op.fd), at);
 	}
 	look_at_flags(d, r, &op);
 	put(t, k, &op, 0);

@@ -167,18 +167,21 @@ unsigned drain_all(struct tracer *t)
 	return most;
 }
 
-/* That of a task that stands still; with those that it may share descriptors with. */
+/*
+ * Before something is learnt of a task that stands still: what it did before, and what
+ * those did that it may share descriptors with.
+ */
 void drain_task(struct tracer *t, struct task *k)
 {
 	enum { FEW = 64 };
 	struct cursor c;
 
-	if (!k->slot.ctl)
-		return;
 	if (t->fast->nringed <= FEW) {
 		drain_all(t);
 		return;
 	}
+	if (!k->slot.ctl)
+		return;
 	t->fast->pass++;
 	fast_clock_look(&t->fast->clock);
 	if (begin(t, &c, k))

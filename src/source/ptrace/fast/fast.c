@@ -7,7 +7,9 @@
 #include "../tracer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/filter.h>
 #include <linux/kcmp.h>
 #include <linux/prctl.h>
 #include <linux/ptrace.h>
@@ -47,6 +49,7 @@ void fast_close(struct tracer *t)
 	fdtrack_free(f->track);
 	texts_free(f);
 	map_fini(&f->ends);
+	map_fini(&f->busy);
 	map_fini(&f->known);
 	free(f->ringed);
 	free(f);
@@ -136,6 +139,49 @@ static bool is_shape(const struct tracer *t, uint64_t nr)
 }
 
 /*
+ * A filter of the target's own that judges calls by where they come from would see ours.
+ * seccomp(2): struct seccomp_data holds the address in bytes 8 to 15.
+ */
+static bool judges_places(struct task *k, bool prctl)
+{
+	struct sock_filter code[BPF_MAXINSNS];
+	struct sock_fprog prog;
+	uint64_t at = k->call.arg[2];
+
+	if (prctl ? k->call.arg[0] != PR_SET_SECCOMP || k->call.arg[1] != 2
+		  : k->call.arg[0] != 1 /* SECCOMP_SET_MODE_FILTER */)
+		return false;
+	if (tracee_read(k->tid, at, &prog, sizeof(prog)) != sizeof(prog) ||
+		prog.len > BPF_MAXINSNS ||
+		tracee_read(k->tid, (uintptr_t)prog.filter, code,
+			prog.len * sizeof(*code)) < 0)
+		return true;
+	for (unsigned i = 0; i < prog.len; i++)
+		if (BPF_CLASS(code[i].code) == BPF_LD && code[i].k >= 8 && code[i].k < 16 &&
+			BPF_MODE(code[i].code) == BPF_ABS)
+			return true;
+	return false;
+}
+
+/* Something that forbids calls, or the place that they come from. */
+static bool is_lock(const struct __ptrace_syscall_info *in)
+{
+	return in->entry.nr == SYS_seccomp ||
+	       (in->entry.nr == SYS_prctl &&
+		       (in->entry.args[0] == PR_SET_SECCOMP ||
+			       in->entry.args[0] == PR_SET_SYSCALL_USER_DISPATCH));
+}
+
+static bool judges_place_of_sites(struct task *k, const struct __ptrace_syscall_info *in)
+{
+	bool prctl = in->entry.nr == SYS_prctl;
+
+	return k->space->state != SPACE_REFUSED &&
+	       ((prctl && in->entry.args[0] == PR_SET_SYSCALL_USER_DISPATCH) ||
+		       judges_places(k, prctl));
+}
+
+/*
  * At the stop before a call. 1: its site was patched, and the task is to be resumed;
  * 0: the call goes on; -ESRCH: it stands elsewhere.
  */
@@ -154,10 +200,14 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 			task_hook(t, k);
 		return 0;
 	}
-	bool locks = in->entry.nr == SYS_seccomp ||
-		     (in->entry.nr == SYS_prctl && in->entry.args[0] == PR_SET_SECCOMP);
-	if (locks && k->space->state == SPACE_COLD)
-		return patch_prepare(t, k, ip - 2);
+	if (is_lock(in)) {
+		for (int i = 0; i < 3; i++)
+			k->call.arg[i] = in->entry.args[i];
+		if (judges_place_of_sites(k, in))
+			return patch_undo(t, k, ip - 2);
+		if (k->space->state == SPACE_COLD)
+			return patch_prepare(t, k, ip - 2);
+	}
 	if (!is_shape(t, in->entry.nr))
 		return 0;
 	return patch_hot(t, k, ip - 2);
@@ -178,7 +228,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 		return false;
 	if (c->role == ROLE_DATA)
 		return !strcmp(c->name, "recvmsg");
-	if (c->role == ROLE_LOCK || c->role == ROLE_OWN)
+	if (c->role == ROLE_LOCK || c->role == ROLE_OWN || c->role == ROLE_DUP ||
+		c->role == ROLE_DUP_TO || c->role == ROLE_FCNTL)
 		return true;
 	if (c->role == ROLE_CLOSE) {
 		fdtrack_close(t->fast->track, k->files, (int)k->call.arg[0]);
@@ -188,9 +239,6 @@ bool fast_enter(struct tracer *t, struct task *k)
 		return true;
 	/* Alone and stopped: as good as done. A descriptor that is not known is asked. */
 	switch (c->role) {
-	case ROLE_DUP_TO:
-		fdtrack_close(t->fast->track, k->files, (int)k->call.arg[1]);
-		break;
 	case ROLE_RANGE:
 		fdtrack_close_range(t->fast->track, k->files, (unsigned)k->call.arg[0],
 			(unsigned)k->call.arg[1]);
@@ -327,6 +375,11 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 			restrict_itself(t, k,
 				!strcmp(syscalls[k->call.row].name, "prctl"));
 		break;
+	case ROLE_DUP:
+	case ROLE_DUP_TO:
+	case ROLE_FCNTL:
+		history_of(t, k, (int)k->call.arg[0]); /* they are one from now on */
+		/* fall through */
 	default:
 		decode_role(t, k, c, k->call.arg, ret, fast_tsc());
 	}
@@ -334,8 +387,16 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 
 /* What a call that stops has found out, for those that will not. */
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
-	int64_t after)
+	int64_t after, int64_t wrote)
 {
-	if (t->fast && k->files)
-		history_seed(t, k, fd, v, after, k->entered);
+	if (!t->fast || !k->files)
+		return;
+	history_seed(t, k, fd, v, after, k->entered);
+	struct fd_open *o = fdtrack_get(k->files, fd);
+	if (!o || wrote == OP_NO_OFFSET)
+		return;
+	if (o->flags != -1 && o->flags & O_APPEND)
+		map_put(&t->fast->ends, o->file, 0, wrote + 1);
+	else
+		history_wrote(t, o, wrote);
 }

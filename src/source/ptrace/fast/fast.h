@@ -149,6 +149,7 @@ struct fast {
 	unsigned nringed, ringed_cap;
 	struct map texts; /* analysed files, by device and inode */
 	struct map ends;  /* file -> its size, where somebody appends */
+	struct map busy;  /* ... -> when the last write ended */
 	struct map known; /* path as it was given, inode -> file */
 	uint32_t epoch;	  /* of paths */
 	uint64_t pass;	  /* of the drain */
@@ -222,6 +223,8 @@ void history_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 void history_look(struct tracer *t, struct task *k);
 void history_moved(struct tracer *t, struct fd_open *o, int64_t by);
+bool history_contested(struct tracer *t, struct task *k, const struct fast_rec *r,
+	struct fd_open *o, bool append);
 int64_t history_end_of(struct tracer *t, const struct fd_open *o);
 void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end);
 
@@ -240,7 +243,7 @@ struct user_regs_struct;
 int patch_hot(struct tracer *t, struct task *k, uint64_t at);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
 void patch_again(struct tracer *t, struct task *k, struct site *s);
-int patch_undo(struct tracer *t, struct task *k, struct stand *st);
+int patch_undo(struct tracer *t, struct task *k, uint64_t at);
 void task_hook(struct tracer *t, struct task *k);
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
 
@@ -270,7 +273,7 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 bool fast_enter(struct tracer *t, struct task *k);
 void fast_leave(struct tracer *t, struct task *k, int64_t ret);
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
-	int64_t after);
+	int64_t after, int64_t wrote);
 bool fast_mend(struct tracer *t, struct task *k, int sig);
 
 #endif

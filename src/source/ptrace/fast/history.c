@@ -10,10 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/kcmp.h>
 #include <linux/stat.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -53,6 +55,7 @@ void history_exec(struct tracer *t, struct task *k)
 	history_begin(t, k, NULL, false);
 }
 
+
 static bool seeks(struct tracer *t, uint32_t file)
 {
 	uint8_t type = names_file(t->names, file)->type;
@@ -69,24 +72,63 @@ void history_closed(struct tracer *t, struct task *k, int fd, uint64_t when)
 		fdtrack_close(t->fast->track, k->files, fd);
 }
 
+/* Another descriptor of the same open file, to be found by asking the kernel. */
+struct twin {
+	struct tracer *t;
+	struct task *k;
+	int fd;
+	uint32_t file;
+	unsigned asked;
+	struct fd_open *found;
+};
+
+static void is_twin(struct fd_open *o, void *arg)
+{
+	enum { FEW = 16 };
+	struct twin *w = arg;
+
+	if (w->found || o->file != w->file || !o->tid || w->asked >= FEW)
+		return;
+	w->asked++;
+	if (syscall(SYS_kcmp, w->k->tid, o->tid, KCMP_FILE, w->fd, o->fd) == 0)
+		w->found = o;
+}
+
+static struct fd_open *add_open(struct tracer *t, struct task *k, int fd,
+	const struct fd_view *v, uint64_t since)
+{
+	struct fd_open new = { .file = v->file,
+		.flags = v->flags,
+		.seeks = seeks(t, v->file),
+		.since = since,
+		.tid = k->tid,
+		.fd = fd };
+	struct twin w = { t, k, fd, v->file, 0, NULL };
+
+	fdtrack_close(t->fast->track, k->files, fd);
+	if (new.seeks)
+		fdtrack_each(t->fast->track, is_twin, &w);
+	if (w.found) {
+		w.found->refs++;
+		fdtrack_give(k->files, fd, w.found);
+	} else {
+		fdtrack_open(t->fast->track, k->files, fd, &new);
+	}
+	return fdtrack_get(k->files, fd);
+}
+
 /* The truth about fd, from a task that stands still; after: its position from now on. */
-void history_seed(
-	struct tracer *t, struct task *k, int fd, const struct fd_view *v, int64_t after,
-	uint64_t since)
+void history_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
+	int64_t after, uint64_t since)
 {
 	struct fd_open *o = fdtrack_get(k->files, fd);
 
 	if (!v->file)
 		return;
-	if (!o || o->file != v->file) {
-		struct fd_open new = { .file = v->file, .flags = v->flags };
-		fdtrack_open(t->fast->track, k->files, fd, &new);
-		o = fdtrack_get(k->files, fd);
-		if (!o)
-			return;
-		o->seeks = seeks(t, v->file);
-		o->since = since;
-	}
+	if (!o || o->file != v->file)
+		o = add_open(t, k, fd, v, since);
+	if (!o)
+		return;
 	o->offset = o->seeks ? after : OP_NO_OFFSET;
 	o->epoch = t->fast->epoch;
 	o->loose = false;
@@ -212,10 +254,13 @@ struct fd_open *history_of(struct tracer *t, struct task *k, int fd)
 		return o;
 	if (!o) {
 		fdtab_ask(t->fdtab, &k->fd, fd, &v);
-		history_seed(t, k, fd, &v, OP_NO_OFFSET, 0);
-		o = fdtrack_get(k->files, fd);
+		o = v.file ? add_open(t, k, fd, &v, 0) : NULL;
 		if (!o)
 			return NULL;
+		if (o->refs == 1) {
+			o->epoch = t->fast->epoch;
+			o->offset = OP_NO_OFFSET;
+		}
 	}
 	if (o->epoch != t->fast->epoch)
 		check_path(t, k, fd, o);
@@ -231,6 +276,53 @@ void history_moved(struct tracer *t, struct fd_open *o, int64_t by)
 		o->offset += by;
 	if (o->loose)
 		o->offset = OP_NO_OFFSET;
+}
+
+static bool writes_to(struct tracer *t, const struct task *k, const struct fast_rec *r,
+	const struct fd_open *o, bool append)
+{
+	int row = r->nr < NR_MAX ? t->row[ABI_X86_64][r->nr] : -1;
+	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
+
+	if (!c || c->role != ROLE_DATA || syscalls[row].fd < 0)
+		return false;
+	const struct fd_open *other =
+		fdtrack_get(k->files, (int)r->arg[syscalls[row].fd]);
+	return other && (append ? other->file == o->file && syscalls[row].kind == OP_WRITE
+				: other == o);
+}
+
+/*
+ * Whether another task's call overlaps this one, so that nobody can say which of them
+ * found the position, or the end of the file, first.
+ */
+bool history_contested(struct tracer *t, struct task *k, const struct fast_rec *r,
+	struct fd_open *o, bool append)
+{
+	struct fast *f = t->fast;
+	uint64_t busy = append ? map_get(&f->busy, o->file, 0) : o->busy;
+	bool is = busy > r->t0 && o->user != k->tid;
+
+	for (unsigned i = 0; !is && f->nringed > 1 && i < f->nringed; i++) {
+		const struct task *other = f->ringed[i];
+		bool sane;
+		if (other == k)
+			continue;
+		uint64_t head = slot_head(&other->slot, &sane), at = other->slot.tail;
+		const struct fast_rec *q = slot_rec(&other->slot, at);
+		for (; !is && at < head && q->t0 < r->t1; at += rec_size(f, q),
+			q = slot_rec(&other->slot, at))
+			is = writes_to(t, other, q, o, append);
+		if (at == head && q->state == REC_BEGUN && q->t0 < r->t1)
+			is |= writes_to(t, other, q, o, append);
+	}
+	if (r->t1 > busy) {
+		o->busy = r->t1;
+		if (append)
+			map_put(&f->busy, o->file, 0, r->t1);
+	}
+	o->user = k->tid;
+	return is;
 }
 
 /* Sizes are kept of files that somebody appends to; plus 1, so that 0 is unknown. */
@@ -448,6 +540,8 @@ void history_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	new.offset = new.seeks ? 0 : OP_NO_OFFSET;
 	new.epoch = t->fast->epoch;
 	new.since = r->t1;
+	new.tid = k->tid;
+	new.fd = (int)r->result;
 	fdtrack_open(t->fast->track, k->files, (int)r->result, &new);
 	if (new.seeks && (new.flags & O_APPEND || map_get(&t->fast->ends, new.file, 0)))
 		map_put(&t->fast->ends, new.file, 0, x.stx_size + 1);

@@ -101,8 +101,9 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 }
 
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
-	int64_t after)
+	int64_t after, int64_t wrote)
 {
+	(void)wrote;
 	(void)t;
 	(void)k;
 	(void)fd;

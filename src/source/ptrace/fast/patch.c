@@ -220,7 +220,8 @@ void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r)
 int patch_hot(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct space *sp = k->space;
-	struct site *s = sp->state == SPACE_REFUSED ? NULL : space_site(sp, at);
+	struct site *s = sp->state == SPACE_REFUSED || sp->undone ? NULL
+								 : space_site(sp, at);
 	struct stand st;
 
 	if (!s || s->state == SITE_REFUSED || k->slotless)
@@ -297,24 +298,41 @@ void patch_again(struct tracer *t, struct task *k, struct site *s)
 	close(mem);
 }
 
-/* Put back every site of an address space: its tasks are to stop again. */
-int patch_undo(struct tracer *t, struct task *k, struct stand *st)
+/*
+ * Put back every site of an address space: all its calls are to stop again, and its code
+ * is to be where it was. At the stop before a call, which is made again. 1, or -ESRCH.
+ */
+int patch_undo(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct space *sp = k->space;
-	int mem = mem_open(k->tid), err = mem < 0 ? mem : 0;
+	struct stand st;
+	bool ready = sp->state == SPACE_READY;
+	int err = 0;
 
-	for (unsigned i = 0; !err && i < sp->nsites; i++) {
+	if (sp->undone)
+		return 0;
+
+	sp->state = SPACE_REFUSED;
+	if (!ready || stand_begin(k, &st) < 0)
+		return 0;
+	int mem = mem_open(k->tid);
+	sp->state = SPACE_READY; /* its breakpoints are ours until the last one */
+	for (unsigned i = 0; mem >= 0 && err != -ESRCH && i < sp->nsites; i++) {
 		struct site *s = &sp->site[i];
-		if (s->state != SITE_PATCHED)
-			continue;
 		uint8_t was[16];
-		memcpy(was, s->now, sizeof(was));
+		if (s->state != SITE_PATCHED ||
+			tracee_read(k->tid, s->patch, was, s->length) != s->length ||
+			memcmp(was, s->now, s->length))
+			continue;
 		memcpy(s->now, s->old, sizeof(s->now));
-		err = write_code(t, k, st, mem, s->patch, s->old, s->length);
-		memcpy(s->now, was, sizeof(s->now));
+		err = write_code(t, k, &st, mem, s->patch, s->old, s->length);
+		s->state = SITE_REFUSED;
 	}
 	if (mem >= 0)
 		close(mem);
+	if (err == -ESRCH)
+		return err;
+	stand_end(k, &st, at);
 	sp->undone = true;
-	return err;
+	return 1;
 }

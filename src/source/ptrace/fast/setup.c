@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -268,12 +269,17 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near)
 {
 	struct space *sp = k->space;
+	struct rlimit limit;
 
 	if (sp->state == SPACE_READY)
 		return 0;
 	if (sp->state == SPACE_REFUSED || sp->locked)
 		return -EPERM;
 	sp->state = SPACE_REFUSED;
+	/* What the slots reserve, though hardly any of it is used, would be missing. */
+	if (prlimit(k->tid, RLIMIT_AS, NULL, &limit) < 0 ||
+		limit.rlim_cur != RLIM_INFINITY)
+		return -ENOMEM;
 	int err = map_hook(t, k, s);
 	if (!err)
 		err = map_slots(t, k, s, near);
