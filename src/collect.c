@@ -219,6 +219,8 @@ static int open_source(struct collection *c)
 			"counters only",
 			strerror(-err));
 	}
+	if (!err && c->ops->about)
+		c->ops->about(c->session.source, &c->run);
 	if (err < 0 && c->job->launch)
 		diag_err(err, "cannot trace by %s; 'iops doctor' tells what works here",
 			c->ops->name);

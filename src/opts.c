@@ -63,9 +63,9 @@ static const struct option_row rows[] = {
 	{ 'F', false, "no-filter", NULL,
 		"stop at every call instead of by a seccomp filter" },
 	{ 'G', false, "no-patch", NULL,
-		"leave the code of the target alone: operations stop" },
+		"leave the program's code alone: operations stop" },
 	{ 'E', false, "patch-after", "N",
-		"patch a call site after N stops (default 8)" },
+		"patch a call site after N stops (8); 0: never" },
 	{ 'U', false, "si", NULL, "powers of 1000 instead of 1024" },
 	{ 'R', false, "raw", NULL, "plain numbers" },
 	{ 'L', false, "color", "WHEN", "auto (default), always or never" },
@@ -394,9 +394,11 @@ static void defaults(struct options *o)
 {
 	const char *bad, *backend = getenv("IOPS_BACKEND");
 
-	*o = (struct options){
-		.follow = true, .filter = true, .patch_after = 8, .backend = "auto", .view.top = 10
-	};
+	*o = (struct options){ .follow = true,
+		.filter = true,
+		.patch_after = 8,
+		.backend = "auto",
+		.view.top = 10 };
 	syscall_set_parse(&o->want, "data,sync", &bad);
 	if (backend && *backend && set_backend(o, backend) < 0)
 		o->backend = "auto";

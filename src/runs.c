@@ -16,7 +16,7 @@ struct member {
 		offsetof(struct run, m), sizeof(((struct run *)0)->m)                    \
 	}
 static const struct member texts[] = { MEMBER(boot_id), MEMBER(host), MEMBER(kernel),
-	MEMBER(backend), MEMBER(why) };
+	MEMBER(backend), MEMBER(why), MEMBER(no_patch) };
 
 /* The words that are the same in all of them; "several" where they differ. */
 static void join_texts(struct run *all, const struct run *runs, unsigned n)
@@ -43,7 +43,10 @@ void runs_join(struct run *all, const struct run *runs, unsigned n)
 		all->machine_wide |= runs[i].machine_wide;
 		all->imported |= runs[i].imported;
 		all->damaged |= runs[i].damaged;
+		all->patches |= runs[i].patches;
 	}
+	if (all->patches)
+		*all->no_patch = 0;
 	all->part = runs;
 	all->nparts = n;
 	snprintf(all->title, sizeof(all->title), "%u runs", n);

@@ -37,7 +37,9 @@ enum op_class {
 	X(NOTE, "note", CLASS_NOTICE) /* ret = enum op_note */                           \
 	X(LOST, "lost", CLASS_NOTICE) /* ret operations were not seen */                 \
 	X(RUN, "run", CLASS_NOTICE)   /* what follows is of run number ret; comm: */     \
-				      /* its host's name, 0 if all are of one */
+				      /* its host's name, 0 if all are of one */         \
+	X(FAST, "fast", CLASS_NOTICE) /* a thread's end: ret calls did not stop, want */ \
+				      /* did, of those that count, failed ones too */
 
 enum op_kind {
 #define X(name, text, class) OP_##name,

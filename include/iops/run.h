@@ -28,6 +28,8 @@ struct run {
 	bool ended;         /* status is valid */
 	int status;         /* wait status of the command */
 	bool snapshot;      /* the run goes on */
+	bool patches;       /* hot call sites were patched, so that they do not stop */
+	char no_patch[120]; /* why not; "": they were, or it is not known */
 	char title[80];     /* instead of the command; "": none */
 	const struct run *part; /* the runs that are summed up here ... */
 	unsigned nparts;        /* ... if there are several of them; else 0 */

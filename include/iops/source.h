@@ -24,11 +24,11 @@ struct source_args {
 	unsigned npids;
 	struct launch *launch; /* ... or the command that waits to be let go; else NULL */
 	bool follow;           /* children of them too */
-	bool wait;           /* until the last of them has ended, not only the command */
-	const char *command; /* its name, as execvp(3) takes it */
-	bool filter;         /* a seccomp filter may be used */
+	bool wait;            /* until the last of them has ended, not only the command */
+	const char *command;  /* its name, as execvp(3) takes it */
+	bool filter;          /* a seccomp filter may be used */
 	unsigned patch_after; /* stops of a call site before it is patched; 0: never */
-	uint64_t count;      /* source_null: how many operations */
+	uint64_t count;       /* source_null: how many operations */
 	struct input *const *inputs; /* saved traces; borrowed */
 	unsigned ninputs;
 };
@@ -57,7 +57,9 @@ struct source_ops {
 
 	/*
 	 * Of saved traces: what is known of the run by now; strings are borrowed until
-	 * close(). What of the input could not be read has been said.
+	 * close(). What of the input could not be read has been said. Of live ones,
+	 * optional: what they alone know, patches and no_patch; all else is left as it
+	 * is.
 	 */
 	void (*about)(struct source *s, struct run *run);
 

@@ -19,7 +19,8 @@
 	X(4, kernel)                                                                     \
 	X(5, backend)                                                                    \
 	X(6, why)                                                                        \
-	X(11, title)
+	X(11, title)                                                                     \
+	X(14, no_patch)
 /* X(number, member) */
 #define NUMBERS(X)                                                                       \
 	X(7, started_ns)                                                                 \
@@ -35,7 +36,8 @@
 	X(20, imported)                                                                  \
 	X(21, damaged)                                                                   \
 	X(22, ended)                                                                     \
-	X(23, snapshot)
+	X(23, snapshot)                                                                  \
+	X(24, patches)
 
 enum { TAG_ARG = 12, TAG_PID = 13 };
 

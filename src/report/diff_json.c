@@ -107,12 +107,14 @@ static int put_rows(FILE *out, const struct diff_in *in, enum dim dim, const cha
 	return 0;
 }
 
-static void put_run(FILE *out, const char *key, const char *file, const struct run *run)
+static void put_run(
+	FILE *out, const char *key, const char *file, const struct report_in *in)
 {
-	cJSON *o = json_run(run);
+	cJSON *o = json_run(in->run);
 	char *text;
 
 	fprintf(out, ",\n \"%s\": ", key);
+	json_fast_path(o, in);
 	cJSON_AddStringToObject(o, "file", file);
 	text = cJSON_PrintUnformatted(o);
 	fputs(text ? text : "null", out);
@@ -128,8 +130,8 @@ int diff_json(FILE *out, const struct diff_in *in)
 	if (err < 0)
 		return err;
 	fprintf(out, "{\"schema\": \"iops.diff/1\", \"iops_version\": \"%s\"", VERSION);
-	put_run(out, "a", in->name[0], in->a->run);
-	put_run(out, "b", in->name[1], in->b->run);
+	put_run(out, "a", in->name[0], in->a);
+	put_run(out, "b", in->name[1], in->b);
 	put_pair(out, ",\n ", "elapsed_ns", in->a->run->elapsed_ns,
 		in->b->run->elapsed_ns);
 	fputs(",\n \"total\": {", out);

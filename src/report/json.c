@@ -297,6 +297,21 @@ static void add_verified(cJSON *o, const struct report_in *in)
 	}
 }
 
+void json_fast_path(cJSON *run, const struct report_in *in)
+{
+	const struct totals *t = stats_totals(in->stats);
+	bool on = in->run->patches;
+
+	if (!on && !*in->run->no_patch && !t->fast && !t->stopped)
+		return;
+	cJSON *o = cJSON_AddObjectToObject(run, "fast_path");
+	cJSON_AddStringToObject(o, "status", on ? "on" : "off");
+	if (!on && *in->run->no_patch)
+		add_text(o, "reason", in->run->no_patch);
+	add_uint(o, "operations", t->fast);
+	add_uint(o, "stopped", t->stopped);
+}
+
 /* What was run, where and how. */
 cJSON *json_run(const struct run *run)
 {
@@ -346,6 +361,7 @@ static cJSON *run_object(const struct report_in *in)
 		cJSON_AddTrueToObject(o, "snapshot");
 	add_still_running(o, in);
 	add_verified(o, in);
+	json_fast_path(o, in);
 	add_notes(o, in);
 	return o;
 }

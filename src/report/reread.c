@@ -117,6 +117,16 @@ static int signal_of(const char *name)
 	return 0;
 }
 
+static void get_fast_path(struct run *run, const cJSON *o, struct totals *t)
+{
+	const char *status = cJSON_GetStringValue(json_get(o, "status"));
+
+	run->patches = status && !strcmp(status, "on");
+	get_text(run->no_patch, sizeof(run->no_patch), o, "reason");
+	t->fast += json_number(o, "operations");
+	t->stopped += json_number(o, "stopped");
+}
+
 static int get_run(struct reread *r, const cJSON *run, struct totals *t)
 {
 	const cJSON *end = json_get(run, "exit"), *v = json_get(run, "verified"), *one;
@@ -144,6 +154,7 @@ static int get_run(struct reread *r, const cJSON *run, struct totals *t)
 	t->unchecked += json_number(v, "unchecked");
 	t->off_calls += json_value(json_get(v, "calls_difference"));
 	t->off_bytes += json_value(json_get(v, "bytes_difference"));
+	get_fast_path(&r->run, json_get(run, "fast_path"), t);
 	cJSON_ArrayForEach (one, json_get(run, "notes")) {
 		const char *note = cJSON_GetStringValue(json_get(one, "note"));
 		for (int i = 0; note && i < NNOTES; i++)

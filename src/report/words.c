@@ -43,20 +43,13 @@ static void say(FILE *out, const struct view *v, const char *sequence, const cha
 
 static const char red[] = "\033[31m";
 
-void words_proof(FILE *out, const struct report_in *in)
+static void proof(FILE *out, const struct report_in *in)
 {
 	const struct totals *t = stats_totals(in->stats);
 	const struct view *v = in->view;
 	char a[UNITS_LEN], b[UNITS_LEN], more[160] = "", text[400];
 	bool off = t->matched != t->threads;
 
-	if (v->verbose) {
-		snprintf(text, sizeof(text), "run %s on %s, Linux %s", in->run->id,
-			in->run->host, in->run->kernel);
-		say(out, v, "", text);
-	}
-	if (*in->run->why)
-		say(out, v, "", in->run->why);
 	if (!in->run->verifies) {
 		if (!in->run->counters_only && !in->run->machine_wide &&
 			!in->run->imported)
@@ -77,6 +70,43 @@ void words_proof(FILE *out, const struct report_in *in)
 		snprintf(text + n, sizeof(text) - n, "; %s could not be checked",
 			units_count(a, t->unchecked, v->units));
 	say(out, v, off ? red : "", text);
+}
+
+/* How much of it did not stop. That nothing did is for those who ask. */
+static void fast_path(FILE *out, const struct report_in *in)
+{
+	const struct totals *t = stats_totals(in->stats);
+	const struct view *v = in->view;
+	char a[UNITS_LEN], b[UNITS_LEN], c[UNITS_LEN], text[200];
+
+	if (t->fast)
+		snprintf(text, sizeof(text), "fast path: %s of %s calls; %s stopped",
+			units_count(a, t->fast, v->units),
+			units_count(b, t->fast + t->stopped, v->units),
+			units_count(c, t->stopped, v->units));
+	else if (v->verbose && in->run->patches)
+		snprintf(text, sizeof(text), "fast path: no call took it");
+	else if (v->verbose && *in->run->no_patch)
+		snprintf(text, sizeof(text), "no fast path: %s", in->run->no_patch);
+	else
+		return;
+	say(out, v, "", text);
+}
+
+void words_proof(FILE *out, const struct report_in *in)
+{
+	const struct view *v = in->view;
+	char text[400];
+
+	if (v->verbose) {
+		snprintf(text, sizeof(text), "run %s on %s, Linux %s", in->run->id,
+			in->run->host, in->run->kernel);
+		say(out, v, "", text);
+	}
+	if (*in->run->why)
+		say(out, v, "", in->run->why);
+	proof(out, in);
+	fast_path(out, in);
 }
 
 static int by_count(const void *a, const void *b)

@@ -373,6 +373,10 @@ static int put_notice(struct stats *s, const struct op *op, struct proc *p)
 		t->storage_read += op->ret;
 		t->storage_written += op->want;
 		break;
+	case OP_FAST:
+		t->fast += op->ret;
+		t->stopped += op->want;
+		break;
 	case OP_LOST:
 		t->lost += op->ret;
 		break;

@@ -41,6 +41,22 @@ print([(c, k) for c in ("read", "write", "all", "sync", "meta") for k in keys if
     sum(h["all"]["bytes"] for x in l for h in x["histogram"]["size_bytes"]) == sum(h["all"]["bytes"] for h in s["histogram"]["size_bytes"]),
     sum(x["run"]["verified"]["matched"] for x in l) == s["run"]["verified"]["matched"], len(s["run"]["runs"]))')" "[] True True True 3"
 ok "matches the schema" /usr/bin/python3 -m jsonschema -i json.json "$ROOT/share/report-1.schema.json"
+
+# By hand, as the fast path may not work on this machine.
+fast() { /usr/bin/python3 -c 'import json, sys
+j = json.load(open("a.json")); j["run"]["fast_path"] = json.loads(sys.argv[1])
+json.dump(j, open(sys.argv[2], "w"))' "$@"; }
+fast '{"status": "on", "operations": 70, "stopped": 2}' on.json
+fast '{"status": "off", "reason": "no luck", "operations": 0, "stopped": 72}' off.json
+for f in on off; do
+	merge $f.json >one.json; same "the fast path is $f: stays as it is" one.json $f.json
+	ok "... by the schema" /usr/bin/python3 -m jsonschema -i one.json "$ROOT/share/report-1.schema.json"
+done
+merge on.json off.json on.json >one.json
+is "... adds up" "$(json one.json 'j["run"]["fast_path"]')" "{'status': 'on', 'operations': 140, 'stopped': 76}"
+ok "... by the schema" /usr/bin/python3 -m jsonschema -i one.json "$ROOT/share/report-1.schema.json"
+ok "... in the table" sh -c '"$0" merge on.json off.json | grep -q "^fast path: 70 of 144 calls; 74 stopped$"' "$IOPS"
+is "... of each of two" "$("$IOPS" diff --json on.json off.json | /usr/bin/python3 -c 'import json, sys; j = json.load(sys.stdin); print([j[k]["fast_path"]["status"] for k in "ab"])')" "['on', 'off']"
 ok "a table, too" sh -c '"$0" merge a.json b.iops | grep -q "^iops: 2 runs"' "$IOPS"
 sed 's/"host":"[^"]*"/"host":"elsewhere"/' b.json >far.json
 merge a.json far.json >hosts.json

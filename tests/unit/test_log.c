@@ -209,7 +209,9 @@ static void runs(void **state)
 		.damaged = true,
 		.ended = true,
 		.status = -1,
-		.snapshot = true };
+		.snapshot = true,
+		.patches = true,
+		.no_patch = "no\xff" };
 	struct wire_out o = { 0 };
 	struct log_run strings = { 0 };
 	struct run got;
@@ -235,7 +237,7 @@ static void runs(void **state)
 #define COPY(m) memcpy(&a.m, &run.m, sizeof(a.m)), memcpy(&b.m, &got.m, sizeof(b.m))
 	COPY(started_ns), COPY(epoch_ns), COPY(elapsed_ns), COPY(complete);
 	COPY(counters_only), COPY(machine_wide), COPY(verifies), COPY(imported);
-	COPY(damaged), COPY(ended), COPY(status), COPY(snapshot);
+	COPY(damaged), COPY(ended), COPY(status), COPY(snapshot), COPY(patches);
 #undef COPY
 	assert_memory_equal(&a, &b, sizeof(a));
 	assert_string_equal(got.id, run.id);
@@ -244,6 +246,7 @@ static void runs(void **state)
 	assert_string_equal(got.kernel, run.kernel);
 	assert_string_equal(got.backend, run.backend);
 	assert_string_equal(got.why, run.why);
+	assert_string_equal(got.no_patch, run.no_patch);
 	for (size_t n = 0; n < o.n; n++) { /* no cut of it does harm */
 		in = (struct wire_in){ o.p, o.p + n, false };
 		(void)log_get_run(&in, &got, &strings);

@@ -28,6 +28,8 @@ static void kinds(void **state)
 		{ OP_VERIFY, "verify", CLASS_NOTICE },
 		{ OP_NOTE, "note", CLASS_NOTICE },
 		{ OP_LOST, "lost", CLASS_NOTICE },
+		{ OP_RUN, "run", CLASS_NOTICE },
+		{ OP_FAST, "fast", CLASS_NOTICE },
 		{ OP_NKINDS, "?", CLASS_NOTICE },
 		{ 255, "?", CLASS_NOTICE },
 	};
