@@ -3,6 +3,7 @@
  */
 #include "tracer.h"
 #include "iops/diag.h"
+#include "iops/run.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -46,11 +47,25 @@ static bool loses_rights(const char *command)
 	return found;
 }
 
+/* The fast path, or why not. */
+static void patch(struct tracer *t, const struct source_args *args)
+{
+	const char *why = !args->launch	      ? "attach stops at every call"
+			  : !args->patch_after ? "--no-patch"
+			  : !args->filter      ? "--no-filter"
+			  : !t->filter	       ? "a set-id program"
+					       : "";
+
+	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);
+	if (!*why && !fast_probe(t->no_patch, sizeof(t->no_patch)) &&
+		fast_open(t, args->patch_after) < 0)
+		snprintf(t->no_patch, sizeof(t->no_patch), "out of memory");
+}
+
 static struct tracer *tracer_new(const struct source_args *args)
 {
 	struct tracer *t = calloc(1, sizeof(*t));
 	cpu_set_t cpus;
-	char why[100];
 
 	if (!t)
 		return NULL;
@@ -76,8 +91,7 @@ static struct tracer *tracer_new(const struct source_args *args)
 		free(t);
 		return NULL;
 	}
-	if (t->filter && args->patch_after && !fast_probe(why, sizeof(why)))
-		fast_open(t, args->patch_after);
+	patch(t, args);
 	return t;
 }
 
@@ -321,11 +335,20 @@ static int ptrace_close(struct source *base)
 	return 0;
 }
 
+static void ptrace_about(struct source *base, struct run *run)
+{
+	const struct tracer *t = (struct tracer *)base;
+
+	run->patches = t->fast != NULL;
+	snprintf(run->no_patch, sizeof(run->no_patch), "%s", t->no_patch);
+}
+
 const struct source_ops source_ptrace = {
 	.name = "ptrace",
 	.help = "every call of the processes, by ptrace; no privileges needed",
 	.open = ptrace_open,
 	.step = ptrace_step,
 	.stop = ptrace_stop,
+	.about = ptrace_about,
 	.close = ptrace_close,
 };

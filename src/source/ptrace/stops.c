@@ -35,6 +35,7 @@ static void detach(struct tracer *t, struct task *k, int sig)
 	task_flush(t, k);
 	if (!k->exiting)
 		task_check(t, k, true);
+	task_paths(t, k);
 	ptrace(PTRACE_DETACH, k->tid, 0, sig);
 	task_drop(t, k);
 }

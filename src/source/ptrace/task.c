@@ -164,11 +164,24 @@ static void task_unchecked(struct tracer *t, struct task *k)
 	tracer_put(t, &op);
 }
 
+/* How many of its calls went which way. */
+void task_paths(struct tracer *t, struct task *k)
+{
+	struct op op = life(t, k, OP_FAST);
+
+	op.ret = k->fast;
+	op.want = k->slow;
+	if (k->process->started && (k->fast || k->slow))
+		tracer_put(t, &op);
+	k->fast = k->slow = 0;
+}
+
 void task_gone(struct tracer *t, struct task *k, int status)
 {
 	struct op op = life(t, k, OP_EXIT);
 
 	task_flush(t, k);
+	task_paths(t, k);
 	if (!k->exiting)
 		task_unchecked(t, k);
 	op.ret = status;
@@ -283,6 +296,9 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 		k->sysmode = moved.sysmode;
 		k->off = moved.off;
 		k->counted = moved.counted;
+		k->fast += moved.fast;
+		k->slow += moved.slow;
+		k->unsure = moved.unsure;
 		memcpy(k->storage, moved.storage, sizeof(k->storage));
 		k->exiting = false;
 		task_drop(t, caller);

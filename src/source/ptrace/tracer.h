@@ -132,6 +132,7 @@ struct tracer {
 	long options;  /* of PTRACE_SEIZE */
 	bool ended;    /* the command has ended */
 	uint64_t ended_ns;
+	char no_patch[100];	     /* why there is no fast path; "" if there is */
 	struct fast *fast;	     /* NULL: all operations stop */
 	int error;                   /* the first that a sink returned */
 	struct map tasks, processes; /* by id */
@@ -177,6 +178,7 @@ void task_drop(struct tracer *t, struct task *k);
 uint32_t task_exec(struct tracer *t, struct task *k, pid_t former);
 void task_baseline(struct tracer *t, struct task *k);
 void task_check(struct tracer *t, struct task *k, bool verdict);
+void task_paths(struct tracer *t, struct task *k);
 void task_exiting(struct tracer *t, struct task *k);
 void task_note(struct tracer *t, struct task *k, enum op_note note, uint16_t row);
 void task_flush(struct tracer *t, struct task *k);

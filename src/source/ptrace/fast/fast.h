@@ -221,6 +221,7 @@ void history_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 void history_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
+void history_take_stock(struct tracer *t, struct task *k);
 void history_look(struct tracer *t, struct task *k);
 void history_moved(struct tracer *t, struct fd_open *o, int64_t by);
 bool history_contested(struct tracer *t, struct task *k, const struct fast_rec *r,

@@ -7,12 +7,14 @@
  */
 #include "../tracer.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/kcmp.h>
 #include <linux/stat.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -663,4 +665,30 @@ void history_look(struct tracer *t, struct task *k)
 		if (o && o->seeks)
 			check_path(t, k, fd, o);
 	}
+}
+
+/*
+ * Before the first record: what is open now. It may be closed by the time that its first
+ * record is read.
+ */
+void history_take_stock(struct tracer *t, struct task *k)
+{
+	enum { FEW = 64 };
+	char path[32];
+	struct dirent *d;
+	struct fd_view v;
+	int n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", k->tid);
+	DIR *dir = opendir(path);
+	while (dir && n < FEW && (d = readdir(dir))) {
+		int fd = atoi(d->d_name);
+		if (*d->d_name < '0' || *d->d_name > '9' || fdtrack_get(k->files, fd))
+			continue;
+		fdtab_ask(t->fdtab, &k->fd, fd, &v);
+		history_seed(t, k, fd, &v, v.offset, 0);
+		n++;
+	}
+	if (dir)
+		closedir(dir);
 }

@@ -283,8 +283,10 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	int err = map_hook(t, k, s);
 	if (!err)
 		err = map_slots(t, k, s, near);
-	if (!err)
+	if (!err) {
 		sp->state = SPACE_READY;
+		history_take_stock(t, k);
+	}
 	return err;
 }
 
