@@ -189,14 +189,6 @@ static void plain(struct tracer *t, struct task *k, int row, const struct fast_r
 	put(t, k, &op, 0);
 }
 
-/* Paths of open files may be others now. What was resolved before is not used again. */
-void new_epoch(struct fast *f)
-{
-	f->epoch++;
-	if (f->known.n > 4096)
-		map_fini(&f->known);
-}
-
 void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 	const uint64_t *arg, int64_t ret, uint64_t when)
 {

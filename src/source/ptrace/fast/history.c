@@ -21,6 +21,14 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+/* Paths of open files may be others now. What was resolved before is not used again. */
+void new_epoch(struct fast *f)
+{
+	f->epoch++;
+	if (f->known.n > 4096)
+		map_fini(&f->known);
+}
+
 void history_begin(struct tracer *t, struct task *k, struct task *parent, bool shared)
 {
 	struct fdtrack *track = t->fast->track;
@@ -413,7 +421,9 @@ static uint32_t find_path(struct tracer *t, struct task *k, int fd, const char *
 	ssize_t n = *full == '/' ? real_path(k, full, &is, path) : 0;
 	if (!n) {
 		/* Another file by now, or another way to an open one, like /dev/stdin. */
-		fdtab_ask(t->fdtab, &k->fd, fd, &v);
+		v.file = 0;
+		if (!ends_later(t, k, fd))
+			fdtab_ask(t->fdtab, &k->fd, fd, &v);
 		const struct file *f = names_file(t->names, v.file);
 		bool same = v.file && f->inode == x->stx_ino &&
 			    f->major == x->stx_dev_major && f->minor == x->stx_dev_minor;

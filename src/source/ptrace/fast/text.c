@@ -74,6 +74,12 @@ static int add_range(struct text *x, uint64_t from, uint64_t len)
 	return 0;
 }
 
+/* Assembler code has names, but not always sizes: up to the next name, to be found later. */
+static int add_label(struct text *x, uint64_t at)
+{
+	return add_range(x, at, 1);
+}
+
 static const Elf64_Phdr *headers(const struct text *x, unsigned *n)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)x->file;
@@ -170,11 +176,14 @@ static int read_symbols(struct text *x, uint64_t at_address)
 			continue;
 		const Elf64_Sym *sym = (const Elf64_Sym *)(x->file + s[i].sh_offset);
 		for (uint64_t n = 0; n < s[i].sh_size / sizeof(*sym); n++) {
-			if (ELF64_ST_TYPE(sym[n].st_info) != STT_FUNC ||
+			int type = ELF64_ST_TYPE(sym[n].st_info);
+			if ((type != STT_FUNC && type != STT_NOTYPE) ||
 				!sym[n].st_shndx ||
 				!is_near(sym[n].st_value, at_address))
 				continue;
-			int err = add_range(x, sym[n].st_value, sym[n].st_size);
+			int err = sym[n].st_size
+					  ? add_range(x, sym[n].st_value, sym[n].st_size)
+					  : add_label(x, sym[n].st_value);
 			if (err < 0)
 				return err;
 		}
@@ -212,6 +221,9 @@ static int read_functions(struct text *x, uint64_t at_address)
 		err = read_symbols(x, at_address);
 	if (x->nfunctions)
 		qsort(x->function, x->nfunctions, sizeof(*x->function), by_start);
+	for (size_t i = 0; i + 1 < x->nfunctions; i++)
+		if (x->function[i].to == x->function[i].from + 1)
+			x->function[i].to = x->function[i + 1].from;
 	return err;
 }
 
@@ -236,6 +248,27 @@ static int before(const struct text *x, uint64_t from, uint64_t call, uint64_t *
 		*prev = at;
 	}
 	return x->file[call] == 0x0f && x->file[call + 1] == 0x05 ? 0 : -ENOEXEC;
+}
+
+/*
+ * Where nothing tells of functions: wherever decoding begins, it soon falls into step.
+ * Many beginnings that all come to the call by the same instruction are as good.
+ */
+static int before_by_vote(const struct text *x, uint64_t call, uint64_t *prev,
+	ZydisDecodedInstruction *in, ZydisDecodedOperand *operand)
+{
+	enum { FAR = 96, NEAR = 48, ENOUGH = 24 };
+	unsigned votes = 0;
+	uint64_t found = 0;
+
+	for (uint64_t back = NEAR; back < FAR && back < call; back++) {
+		if (before(x, call - back, call, prev, in, operand) < 0)
+			continue;
+		if (votes++ && *prev != found)
+			return -ENOEXEC;
+		found = *prev;
+	}
+	return votes >= ENOUGH ? before(x, call - NEAR, call, prev, in, operand) : -ENOEXEC;
 }
 
 /* Whether it does the same at any address. */
@@ -322,9 +355,10 @@ static int make_plan(struct text *x, uint64_t call, int64_t to_address, struct p
 		return err;
 	const struct range *f = function_of(x, call + to_address);
 
-	if (!f || (int64_t)f->from < to_address)
+	if (f && (int64_t)f->from < to_address)
 		return -ENOEXEC;
-	err = before(x, f->from - to_address, call, &prev, &in, operand);
+	err = f ? before(x, f->from - to_address, call, &prev, &in, operand)
+		: before_by_vote(x, call, &prev, &in, operand);
 	if (err < 0)
 		return err;
 	if (prev && is_movable(&in, operand)) {
