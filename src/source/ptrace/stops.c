@@ -159,6 +159,7 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		resume(t, k, 0);
 		return;
 	}
+	k->process->signals++;
 	if (t->fast && fast_mend(t, k, sig)) {
 		go_on(t, k, 0);
 		return;
@@ -172,6 +173,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 {
 	bool group = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
+	k->process->signals++;
 	control_restore(k);
 	fast_first_stop(t, k);
 	if (k->held_back)

@@ -197,6 +197,7 @@ void task_gone(struct tracer *t, struct task *k, int status)
 void task_baseline(struct tracer *t, struct task *k)
 {
 	k->mine = (struct counters){ 0 };
+	k->signals = k->process->signals;
 	if (t->countable && tracee_counters(k->process->pid, k->tid, &k->base) < 0)
 		k->base.calls = -1; /* never to be settled */
 }
@@ -222,7 +223,12 @@ static int settle(struct task *k)
 	int weight = k->call.row >= 0 ? syscalls[k->call.row].weight : 0;
 	if (slot_in_flight(&k->slot))
 		weight = 2;
-	bool sure = calls >= 0 && calls <= weight + k->unsure;
+	/*
+	 * A call inside the hook that a signal wakes, which another thread then takes, is
+	 * made again by the kernel, and counted, without our seeing it.
+	 */
+	int64_t again = k->slot.ctl ? k->process->signals - k->signals : 0;
+	bool sure = calls >= 0 && calls <= weight + k->unsure + again;
 	if (!sure)
 		k->off.calls += calls;
 	if (!sure || !weight)

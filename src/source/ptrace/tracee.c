@@ -136,23 +136,37 @@ char tracee_state(pid_t tid)
 	return p && p[1] == ' ' ? p[2] : 0;
 }
 
-/* Whether a signal would have been thrown away, had the task not been traced. */
-bool tracee_ignores(pid_t tid, int sig)
+static bool has_bit(const char *status, const char *name, int sig)
+{
+	const char *at = strstr(status, name);
+
+	return at && strtoull(at + strlen(name), NULL, 16) >> (sig - 1) & 1;
+}
+
+/* proc(5), /proc/PID/status. 0 or -errno. */
+int tracee_signal(pid_t tid, int sig, struct signal_state *s)
 {
 	char path[64], buf[4096];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	if (slurp(path, buf, sizeof(buf)) <= 0)
-		return false;
-	char *ignored = strstr(buf, "\nSigIgn:"), *caught = strstr(buf, "\nSigCgt:");
-	if (!ignored || !caught)
-		return false;
+	ssize_t n = slurp(path, buf, sizeof(buf));
+	if (n <= 0)
+		return n < 0 ? (int)n : -ESRCH;
+	s->blocked = has_bit(buf, "\nSigBlk:", sig);
+	s->ignored = has_bit(buf, "\nSigIgn:", sig);
+	s->caught = has_bit(buf, "\nSigCgt:", sig);
+	return 0;
+}
 
-	uint64_t bit = UINT64_C(1) << (sig - 1);
-	if (strtoull(ignored + 8, NULL, 16) & bit)
-		return true;
-	if (strtoull(caught + 8, NULL, 16) & bit)
+/* Whether a signal would have been thrown away, had the task not been traced. */
+bool tracee_ignores(pid_t tid, int sig)
+{
+	struct signal_state s;
+
+	if (tracee_signal(tid, sig, &s) < 0)
 		return false;
+	if (s.ignored || s.caught)
+		return s.ignored;
 	return sig == SIGCHLD || sig == SIGWINCH || sig == SIGURG || sig == SIGCONT;
 }
 

@@ -54,6 +54,7 @@ struct process {
 	bool started;   /* false: still the launcher, before its first exec */
 	bool muted;     /* served, but not counted: --no-follow */
 	bool locked;	/* has a filter of its own */
+	int64_t signals; /* and stops that it had: each can end a call of any thread */
 	uint16_t noted; /* bits of enum op_note */
 	uint32_t cwd;	/* name; 0: to be asked */
 };
@@ -108,10 +109,12 @@ struct task {
 	bool mending;	  /* at a signal: its result may not be final */
 	bool restop;	  /* a stop of its group came while we made calls for it */
 	bool regs_shared; /* its registers are a copy of its parent's, slot and all */
+	bool trap_blocked; /* it blocked SIGTRAP when a breakpoint was set */
 	bool held_back;	  /* not to run before its parent has told of it */
 	uint64_t entered; /* its last stop before a call, by the time stamp counter */
 	int64_t fast;	  /* operations that did not stop */
 	int64_t slow;	  /* and that did */
+	int64_t signals;  /* of the process, when the account began */
 	int64_t unsure;	  /* calls that the kernel may have counted or not */
 
 	struct task *next; /* in the queue of stopped tasks */
@@ -149,6 +152,11 @@ struct tracer {
 	struct place *place; /* NULL: wherever the scheduler says */
 };
 
+/* What a signal would meet. */
+struct signal_state {
+	bool blocked, ignored, caught;
+};
+
 struct stand {
 	struct user_regs_struct regs, entry;
 	uint64_t mask;
@@ -167,6 +175,7 @@ pid_t tracee_tgid(pid_t tid, pid_t *ppid);
 int tracee_cpu(pid_t tid);
 char tracee_state(pid_t tid);
 bool tracee_ignores(pid_t tid, int sig);
+int tracee_signal(pid_t tid, int sig, struct signal_state *s);
 bool tracee_gains_rights(const char *path);
 
 /* task.c */

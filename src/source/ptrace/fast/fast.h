@@ -68,6 +68,7 @@ struct site {
 	uint64_t patch, cave; /* where the jump is written; cave: a second one, or 0 */
 	unsigned hits;
 	uint8_t state;  /* enum site_state */
+	uint8_t tries;  /* that came at a bad moment */
 	uint8_t length; /* of the patch */
 	uint8_t moved;  /* bytes of the instruction that the stub repeats */
 	uint8_t bare;   /* in the stub: its own syscall instruction */

@@ -344,8 +344,8 @@ setup_trap:
 	hlt
 
 setup_barrier:
-	movl	$324, %eax		/* membarrier(PRIVATE_EXPEDITED_SYNC_CORE) */
-	movl	$32, %edi
+	movl	$324, %eax		/* membarrier(r13) */
+	movl	%r13d, %edi
 	xorl	%esi, %esi
 	xorl	%edx, %edx
 	syscall

@@ -149,12 +149,17 @@ static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r
 static bool on_breakpoint(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
 	struct site *s = space_site_of_patch(k->space, r->rip - 1);
+	uint64_t mask;
 
 	if (!s || s->state != SITE_PATCHED)
 		return false;
 	r->rip--;
 	/* A copy of the memory made in that moment holds it for good. */
 	patch_again(t, k, s);
+	if (k->trap_blocked && !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask)) {
+		mask |= UINT64_C(1) << (SIGTRAP - 1);
+		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
+	}
 	return true;
 }
 

@@ -4,11 +4,12 @@
 #include "../tracer.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/user.h>
 #include <unistd.h>
 
-enum { JUMP = 5, REACH = 0x70000000 };
+enum { JUMP = 5, REACH = 0x70000000, TRIES = 16 };
 
 /* Code under construction. */
 struct code {
@@ -83,6 +84,39 @@ static int find_stub(struct tracer *t, struct task *k, struct stand *st, uint64_
 	return -ENOMEM;
 }
 
+struct trap_state {
+	const struct space *space;
+	bool caught, unsafe;
+};
+
+static void look_at_mask(struct tracer *t, struct task *k, void *arg)
+{
+	struct trap_state *state = arg;
+	struct signal_state s;
+
+	(void)t;
+	if (k->space != state->space)
+		return;
+	k->trap_blocked = !tracee_signal(k->tid, SIGTRAP, &s) && s.blocked;
+	state->unsafe |= k->trap_blocked && state->caught;
+}
+
+/*
+ * A breakpoint that is hit where SIGTRAP is blocked or ignored makes the kernel set its
+ * default action and let it through. The mask can be put back, the action cannot.
+ */
+static bool may_break(struct tracer *t, struct task *k)
+{
+	enum { MANY = 512 };
+	struct signal_state s;
+
+	if (k->space->refs > MANY || tracee_signal(k->tid, SIGTRAP, &s) < 0 || s.ignored)
+		return false;
+	struct trap_state state = { k->space, s.caught, false };
+	tasks_each(t, look_at_mask, &state);
+	return !state.unsafe;
+}
+
 /*
  * Write over code that other threads may run: a breakpoint first, the rest, the first
  * byte last, and all CPUs told in between. Who meets the breakpoint stops and goes on.
@@ -96,6 +130,8 @@ static int write_code(struct tracer *t, struct task *k, struct stand *st, int me
 		return mem_write(mem, at, code, len);
 	if (!k->space->barrier || k->space->locked)
 		return -EPERM;
+	if (!may_break(t, k))
+		return -EAGAIN;
 	int err = mem_write(mem, at, &breakpoint, 1);
 	if (err < 0)
 		return err;
@@ -250,7 +286,7 @@ int patch_hot(struct tracer *t, struct task *k, uint64_t at)
 		stand_end(k, &st, s->stub + s->body);
 	} else {
 		t->fast->refused++;
-		s->state = SITE_REFUSED;
+		s->state = err == -EAGAIN && ++s->tries < TRIES ? SITE_COLD : SITE_REFUSED;
 		stand_end(k, &st, at);
 	}
 	return 1;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/membarrier.h>
 #include <linux/ptrace.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -263,22 +264,42 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 }
 
 /*
+ * Hardly any of what the slots reserve is used, but all of it counts where the size of
+ * address spaces is limited.
+ */
+static bool may_reserve(pid_t tid)
+{
+	const uint64_t plenty = 4 * (WINDOW_END - HOOK_AT);
+	unsigned long long pages = 0;
+	struct rlimit limit;
+	char path[32];
+
+	if (prlimit(tid, RLIMIT_AS, NULL, &limit) < 0)
+		return false;
+	if (limit.rlim_cur == RLIM_INFINITY)
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/statm", tid);
+	FILE *f = fopen(path, "re");
+	bool known = f && fscanf(f, "%llu", &pages) == 1;
+	if (f)
+		fclose(f);
+	return known && limit.rlim_cur > pages * 4096 + plenty;
+}
+
+/*
  * All that an address space needs. 0, or why not; -ESRCH: the task is gone from its
  * stop. After this the task stands at the end of a call, or where it stood.
  */
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near)
 {
 	struct space *sp = k->space;
-	struct rlimit limit;
 
 	if (sp->state == SPACE_READY)
 		return 0;
 	if (sp->state == SPACE_REFUSED || sp->locked)
 		return -EPERM;
 	sp->state = SPACE_REFUSED;
-	/* What the slots reserve, though hardly any of it is used, would be missing. */
-	if (prlimit(k->tid, RLIMIT_AS, NULL, &limit) < 0 ||
-		limit.rlim_cur != RLIM_INFINITY)
+	if (!may_reserve(k->tid))
 		return -ENOMEM;
 	int err = map_hook(t, k, s);
 	if (!err)
@@ -305,11 +326,23 @@ int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	return r.rbx == r.r14 ? add_stubs(k->space, k, r.r14) : -ENOMEM;
 }
 
-/* All CPUs that run this address space see what was written. */
-int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s)
+static int barrier(struct tracer *t, struct task *k, struct stand *s, int command)
 {
 	struct user_regs_struct r = s->entry;
-	int err = run(t, k, &r, setup_barrier, setup_barrier_trap);
 
-	return err < 0 ? err : r.rbx == 0 ? 0 : -EPERM;
+	r.r13 = command;
+	int err = run(t, k, &r, setup_barrier, setup_barrier_trap);
+	return err < 0 ? err : (int)r.rbx;
+}
+
+/* All CPUs that run this address space see what was written. A copy has to register. */
+int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s)
+{
+	int err = barrier(t, k, s, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
+
+	if (err != -EPERM)
+		return err;
+	err = barrier(t, k, s, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
+	return err ? err
+		   : barrier(t, k, s, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
 }

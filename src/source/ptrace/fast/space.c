@@ -24,6 +24,8 @@ struct space *space_copy(struct space *of)
 		return NULL;
 	s->state = of->state;
 	s->locked = of->locked;
+	s->barrier = of->barrier;
+	s->undone = of->undone;
 	s->hits = of->hits;
 	if (!of->nsites)
 		goto rings;
