@@ -26,12 +26,12 @@ struct scenario {
 #name, name, fast                                                        \
 	}
 static const struct scenario scenarios[] = {
-	S(barrier, 50),
+	S(barrier, 30),
 	S(signals, 40),
 	S(cancel, 40),
 	S(stopcont, 60),
 	S(faults, 40),
-	S(trap, 30),
+	S(trap, 0),
 	S(births, 30),
 	S(leaf, 0),
 	S(execs, 30),
@@ -58,7 +58,7 @@ static const struct scenario scenarios[] = {
 	S(reload, 0),
 	S(own_filter, 0),
 	S(tsc, 0),
-	S(dispatch, 20),
+	S(dispatch, 10),
 	S(sigsys, 40),
 	S(int80, 10),
 	S(unmap, 5),
