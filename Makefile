@@ -5,6 +5,7 @@
 #   make deps            install what the build and the tests need (Debian: apt)
 #   make SAN=address,undefined check             make COV=1 check   coverage
 #   make fuzz TIME=30    seconds per parser      make bench      ratios against peers
+#   make soak SCALE=1    other programs' own tests, bare and below iops; S='git go' chooses
 #   make lint            arrows, shell, manual, format, sizes
 #   make install         into $(DESTDIR)$(PREFIX)
 
@@ -20,6 +21,7 @@ DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqli
 TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools gcc-multilib perl procps psmisc \
            redis-server redis-tools util-linux sudo fio nodejs zstd
+SOAKDEBS := libpython3-testsuite golang-go default-jdk-headless luajit stress-ng rsync dpkg-dev zlib1g-dev gdb xz-utils bzip2
 
 # One tree of objects for each way of building.
 comma   := ,
@@ -106,12 +108,17 @@ $(B)/bench: tests/bench/stats.c $(B)/libiops.a
 bench: all $(HELP) $(B)/bench
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help BENCH=$(CURDIR)/$(B)/bench sh tests/bench/run.sh
 
+# IOPS_FLAGS are more options for iops run.
+soak: all
+	$(Q)sh tests/deps.sh "$(SUDO)" $(TESTDEBS) $(SOAKDEBS)
+	$(Q)IOPS=$(CURDIR)/$(B)/iops SCALE=$(or $(SCALE),1) sh tests/soak/run.sh $(S)
+
 # Arrows go one way: no cycle among objects, and no room looks into its neighbour.
 arrows: $(OBJ)
 	$(Q)sh tests/arrows.sh $^
 
 lint: arrows
-	shellcheck -x tests/*.sh tests/t/*.t tests/bench/*.sh .ci/run
+	shellcheck -x tests/*.sh tests/t/*.t tests/bench/*.sh tests/soak/*.sh .ci/run
 	mandoc -Tlint -Wwarning man/*.[15]
 	clang-format --dry-run -Werror $(SRC) $(wildcard include/iops/*.h src/*/*/*.h)
 	sh tests/sizes.sh
@@ -141,7 +148,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all hint check check-only fuzz fuzzlib bench arrows lint demo deps deps-test install uninstall dist clean FORCE
+.PHONY: all hint check check-only fuzz fuzzlib bench soak arrows lint demo deps deps-test install uninstall dist clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(OBJ:.o=.d) $(addsuffix .d,$(UNIT))
