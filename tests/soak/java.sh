@@ -63,18 +63,18 @@ public class Main {
 }
 E
 export MAIN="$DIR/Main.java"
-java() {	# name options: compiled and run with these
+compiled() {	# name options: compiled and run with these
 	export OPT="$2"
 	pair "$1" <<'E'
 cp "$MAIN" . && javac -J-XX:-UsePerfData Main.java && sha256sum Main.class && java -XX:-UsePerfData $OPT Main
 E
 }
-java "javac, java" ""
-java "... interpreted" -Xint
+compiled "javac, java" ""
+! wide || compiled "... interpreted" -Xint
 if wide; then
-	java "... first compiler, serial" "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-	java "... all compiled first" "-Xcomp -XX:+UseParallelGC"
-	java "... ZGC" -XX:+UseZGC
+	compiled "... first compiler, serial" "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+	compiled "... all compiled first" "-Xcomp -XX:+UseParallelGC"
+	compiled "... ZGC" -XX:+UseZGC
 fi
 wide && pair "jar, jshell, thread dump" <<'E'
 cp "$MAIN" Main.java; javac Main.java && printf 'Main-Class: Main\n' >m && jar cfm m.jar m ./*.class && jar tf m.jar | sort && mkdir r && cd r && java -XX:+UseG1GC -jar ../m.jar | tail -3

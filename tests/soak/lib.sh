@@ -28,9 +28,9 @@ once() {	# bare|iops number: runs $DIR/item into $o.bare.1 and the like
 	echo "status $?" >>"$r.raw"
 	took=$((($(date +%s%N) - from) / 10000000))
 	took=$((took / 100)).$(printf %02d $((took % 100)))
-	grep -v "^= " "$r.raw" | grep -Ev "${known:-^$}" | sort >"$r"
+	grep -v "^= " "$r.raw" | grep -Ev "${known:-^$}" | sort | uniq -c | sort >"$r"
 	said=$(sed -n 's/^= //p' "$r.raw" | tail -1)
-	[ -n "$said" ] || said="$(($(wc -l <"$r") - 1)) lines, $(tail -1 "$r.raw")"
+	[ -n "$said" ] || said="$(($(wc -l <"$r.raw") - 1)) lines, $(tail -1 "$r.raw")"
 }
 proof() {	# what iops says of its own counts
 	/usr/bin/python3 -c 'import json,sys

@@ -49,7 +49,7 @@ printf 'O := $(patsubst %%.c,%%.o,$(sort $(wildcard *.c)))\nall: p lib.a\n\t./p\
 make -s -j4 && sha256sum ./*.o p lib.a | sha256sum && make -s clean && make -s -j4 -O && touch f1.c && make -j2 | wc -l; make -s nosuch; echo $?
 E
 
-if command -v rsync >/dev/null && command -v zstd >/dev/null; then pair "tar, zstd, rsync, cpio" <<'E'
+if wide && command -v rsync >/dev/null && command -v zstd >/dev/null; then pair "tar, zstd, rsync, cpio" <<'E'
 t=/usr/include; [ "$SCALE" -gt 0 ] || t=/usr/include/linux
 tar cf - --sort=name -C $t . | zstd -q -T2 -3 | tee a.zst | zstd -dq | sha1sum; mkdir x; zstd -dqc a.zst | tar xf - -C x; diff -r $t x && echo equal
 tar cSzf s.tgz -C x . && tar tzf s.tgz | sort | sha1sum; zstd -q --long -T2 s.tgz && xz -0 -T2 -k s.tgz && bzip2 -1k s.tgz && sha1sum s.tgz.xz >/dev/null && xz -t s.tgz.xz && bzip2 -t s.tgz.bz2 && echo whole
