@@ -16,7 +16,7 @@ sleep 100 & p=$!; sleep 0.2; kill $p; wait $p; echo "killed $?"
 (exit 7); echo $?; false | true; echo "${PIPESTATUS[*]}"; diff <(seq 10) <(seq 11); read -r -t 0.1 x < <(sleep 0.3); echo "timeout $?"
 mapfile -t m < <(seq 1000); echo ${#m[@]} "${m[999]}"; exec 5<>rw; echo line >&5; cat rw; printf '%s\n' {a..e}{1..3} | paste -sd, -
 for j in {1..20}; do (sleep 0.0$((j % 10)); exit $j) & q[j]=$!; done; s=0; for p in "${q[@]}"; do wait "$p"; s=$((s + $?)); done; echo "sum $s"
-set -m; sleep 50 & p=$!; sleep 0.2; kill -STOP $p; sleep 0.2; jobs | grep -c Stopped; kill -CONT $p; kill $p; wait $p; echo "job $?"
+set -m; sleep 50 & p=$!; sleep 0.2; kill -STOP $p; sleep 0.2; jobs | grep -c Stopped; kill -CONT $p; sleep 0.3; kill $p; wait $p; echo "job $?"
 echo here <<<x; cat <<<"here string"; ulimit -n 20; exec 7</dev/null; ls /proc/$$/fd | wc -l; echo x >/dev/full; echo "full $?"
 B
 bash a.bash 2>err; s=$?; cat err >&2; exit $s
