@@ -6,6 +6,7 @@
 #   make SAN=address,undefined check             make COV=1 check   coverage
 #   make fuzz TIME=30    seconds per parser      make bench      ratios against peers
 #   make cross           build for aarch64, in build/aarch64      make deps-cross   what that needs
+#   make soak SCALE=1    other programs' own tests, bare and below iops; S='git go' chooses
 #   make lint            arrows, shell, manual, format, sizes
 #   make install         into $(DESTDIR)$(PREFIX)
 
@@ -22,6 +23,7 @@ TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc cl
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
            redis-server redis-tools util-linux sudo fio nodejs zstd $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
 CROSSDEBS := libc6-dev libgcc-12-dev libcmocka-dev $(filter lib%,$(DEBS))
+SOAKDEBS := libpython3-testsuite golang-go default-jdk-headless luajit stress-ng rsync dpkg-dev zlib1g-dev gdb xz-utils bzip2
 
 # One tree of objects for each way of building.
 comma   := ,
@@ -142,12 +144,17 @@ $(B)/bench: tests/bench/stats.c $(B)/libiops.a
 bench: all $(HELP) $(B)/bench
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help BENCH=$(CURDIR)/$(B)/bench sh tests/bench/run.sh
 
+# IOPS_FLAGS are more options for iops run.
+soak: all
+	$(Q)sh tests/deps.sh "$(SUDO)" $(TESTDEBS) $(SOAKDEBS)
+	$(Q)IOPS=$(CURDIR)/$(B)/iops SCALE=$(or $(SCALE),1) sh tests/soak/run.sh $(S)
+
 # Arrows go one way: no cycle among objects, and no room looks into its neighbour.
 arrows: $(OBJ)
 	$(Q)sh tests/arrows.sh $^
 
 lint: arrows
-	shellcheck -x tests/*.sh tests/t/*.t tests/bench/*.sh .ci/run
+	shellcheck -x tests/*.sh tests/t/*.t tests/bench/*.sh tests/soak/*.sh .ci/run
 	mandoc -Tlint -Wwarning man/*.[15]
 	clang-format --dry-run -Werror $$(find src include -name '*.[ch]')
 	sh tests/sizes.sh
@@ -180,7 +187,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all hint stranger check check-only cross cross-only fuzz fuzzlib bench arrows lint demo deps deps-test deps-cross install uninstall dist clean FORCE
+.PHONY: all hint stranger check check-only cross cross-only fuzz fuzzlib bench soak arrows lint demo deps deps-test deps-cross install uninstall dist clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(OBJ:.o=.d) $(addsuffix .d,$(UNIT))
