@@ -46,7 +46,8 @@ int64_t fdtab_size(struct fdtab *t, struct fd_task *task, int fd);
 /* The file of a path as the task means it, relative to directory dirfd or AT_FDCWD. */
 uint32_t fdtab_path(struct fdtab *t, struct fd_task *task, int dirfd, const char *path);
 
-/* A file that is known: its path, the id of its mount (statx(2); 0 unknown), what it is. */
+/* A file that is known: its path, the id of its mount (statx(2); 0 unknown), what it is.
+ */
 struct stat;
 uint32_t fdtab_file(struct fdtab *t, struct fd_task *task, const char *path, size_t len,
 	uint64_t mount, const struct stat *is);

@@ -27,7 +27,7 @@ struct fd_open {
 	uint64_t busy;  /* when the last call that moved it ended, and whose it was */
 	int32_t user;
 	int32_t tid, fd; /* who had it, when it was found */
-	uint64_t pass;  /* of a reader, when the position was last asked for */
+	uint64_t pass;   /* of a reader, when the position was last asked for */
 };
 
 enum { FDTRACK_MAX = 1 << 20 /* descriptors from here on are not kept */ };

@@ -295,7 +295,8 @@ static void account(struct task *k, const struct syscall_desc *d, int64_t ret)
 	}
 	if (tracee_counters(k->process->pid, k->tid, &now) < 0)
 		return;
-	/* Everything else is known, so this tells of those before that are not sure too. */
+	/* Everything else is known, so this tells of those before that are not sure too.
+	 */
 	int64_t calls = now.calls - k->base.calls - k->mine.calls;
 	if (calls >= 0 && calls <= d->weight + k->unsure) {
 		k->mine.calls += calls;

@@ -50,10 +50,10 @@ static bool loses_rights(const char *command)
 /* The fast path, or why not. */
 static void patch(struct tracer *t, const struct source_args *args)
 {
-	const char *why = !args->launch	      ? "attach stops at every call"
+	const char *why = !args->launch        ? "attach stops at every call"
 			  : !args->patch_after ? "--no-patch"
 			  : !args->filter      ? "--no-filter"
-			  : !t->filter	       ? "a set-id program"
+			  : !t->filter         ? "a set-id program"
 					       : "";
 
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);

@@ -51,12 +51,12 @@ struct process {
 	pid_t pid;
 	uint32_t comm;
 	unsigned ntasks;
-	bool started;   /* false: still the launcher, before its first exec */
-	bool muted;     /* served, but not counted: --no-follow */
-	bool locked;	/* has a filter of its own */
+	bool started;    /* false: still the launcher, before its first exec */
+	bool muted;      /* served, but not counted: --no-follow */
+	bool locked;     /* has a filter of its own */
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
-	uint16_t noted; /* bits of enum op_note */
-	uint32_t cwd;	/* name; 0: to be asked */
+	uint16_t noted;  /* bits of enum op_note */
+	uint32_t cwd;    /* name; 0: to be asked */
 };
 
 /* The call that a task is inside. */
@@ -64,13 +64,13 @@ struct call {
 	int row; /* of syscalls[]; -1: none */
 	uint8_t abi;
 	bool append, two;
-	bool quiet;  /* no operation: only the fast path wants to know */
-	bool noted;  /* it does */
+	bool quiet;          /* no operation: only the fast path wants to know */
+	bool noted;          /* it does */
 	bool explicit[2];    /* the place comes with the call: the position stays */
-	int flags[2];	     /* of the descriptors; -1 unknown */
+	int flags[2];        /* of the descriptors; -1 unknown */
 	int64_t position[2]; /* ... and where they were */
-	bool placed; /* the offset is an argument */
-	bool narrow; /* i386 sendfile: its offset has 32 bits */
+	bool placed;         /* the offset is an argument */
+	bool narrow;         /* i386 sendfile: its offset has 32 bits */
 	uint64_t arg[6];
 	struct op op[2];
 };
@@ -104,18 +104,18 @@ struct task {
 	struct space *space;
 	struct fd_table *files;
 	struct slot slot;
-	bool slotless;	  /* it cannot have one */
-	bool distrusted;  /* it has written over its slot */
-	bool mending;	  /* at a signal: its result may not be final */
-	bool restop;	  /* a stop of its group came while we made calls for it */
-	bool regs_shared; /* its registers are a copy of its parent's, slot and all */
+	bool slotless;     /* it cannot have one */
+	bool distrusted;   /* it has written over its slot */
+	bool mending;      /* at a signal: its result may not be final */
+	bool restop;       /* a stop of its group came while we made calls for it */
+	bool regs_shared;  /* its registers are a copy of its parent's, slot and all */
 	bool trap_blocked; /* it blocked SIGTRAP when a breakpoint was set */
-	bool held_back;	  /* not to run before its parent has told of it */
-	uint64_t entered; /* its last stop before a call, by the time stamp counter */
-	int64_t fast;	  /* operations that did not stop */
-	int64_t slow;	  /* and that did */
-	int64_t signals;  /* of the process, when the account began */
-	int64_t unsure;	  /* calls that the kernel may have counted or not */
+	bool held_back;    /* not to run before its parent has told of it */
+	uint64_t entered;  /* its last stop before a call, by the time stamp counter */
+	int64_t fast;      /* operations that did not stop */
+	int64_t slow;      /* and that did */
+	int64_t signals;   /* of the process, when the account began */
+	int64_t unsure;    /* calls that the kernel may have counted or not */
 
 	struct task *next; /* in the queue of stopped tasks */
 };
@@ -135,8 +135,8 @@ struct tracer {
 	long options;  /* of PTRACE_SEIZE */
 	bool ended;    /* the command has ended */
 	uint64_t ended_ns;
-	char no_patch[100];	     /* why there is no fast path; "" if there is */
-	struct fast *fast;	     /* NULL: all operations stop */
+	char no_patch[100];          /* why there is no fast path; "" if there is */
+	struct fast *fast;           /* NULL: all operations stop */
 	int error;                   /* the first that a sink returned */
 	struct map tasks, processes; /* by id */
 	struct op *found; /* processes attached to, to be told at the first step */

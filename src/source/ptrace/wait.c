@@ -218,7 +218,7 @@ int wait_next(struct tracer *t, struct task **out)
 {
 	if (!t->queue) {
 		int err = t->fast && t->fast->nringed ? wait_ringed(t)
-			  : t->ntasks > 1	      ? wait_many(t)
+			  : t->ntasks > 1             ? wait_many(t)
 						      : wait_single(t);
 		if (err < 0)
 			return err == -ECHILD ? 0 : err;

@@ -150,7 +150,7 @@ static void data(struct tracer *t, struct task *k, int row, const struct fast_re
 		return;
 	}
 	op.want = d->form == FORM_VEC || d->form == FORM_MSG ? r->arg[1]
-		  : d->size >= 0 && d->size < 4		     ? r->arg[d->size]
+		  : d->size >= 0 && d->size < 4              ? r->arg[d->size]
 							     : 0;
 	if (d->fd >= 0) {
 		int64_t at = d->offset >= 0 ? (int64_t)r->arg[d->offset] : OP_NO_OFFSET;
@@ -219,7 +219,8 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 		if (arg[1] != F_DUPFD && arg[1] != F_DUPFD_CLOEXEC) {
 			o = fdtrack_get(k->files, (int)arg[0]);
 			if (o && arg[1] == F_SETFL)
-				o->flags = (o->flags & ~O_APPEND) | (int)(arg[2] & O_APPEND);
+				o->flags =
+					(o->flags & ~O_APPEND) | (int)(arg[2] & O_APPEND);
 			break;
 		}
 		/* fall through */
@@ -254,10 +255,10 @@ void decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 		plain(t, k, row, r);
 	if (c->role == ROLE_OPEN) {
 		if (r->result >= 0)
-			history_opened(t, k, r, c);
+			path_opened(t, k, r, c);
 	} else if (c->role == ROLE_PATH) {
 		if (r->result >= 0)
-			history_renamed(t, k, r, c);
+			path_renamed(t, k, r, c);
 	} else if (c->role != ROLE_DATA) {
 		decode_role(t, k, c, r->arg, r->result, r->t0);
 	}

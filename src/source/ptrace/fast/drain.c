@@ -21,7 +21,9 @@ static uint64_t key_of(const struct fast *f, const struct fast_rec *r)
 {
 	unsigned shape = r->nr < NSHAPES ? f->shape[r->nr] : SHAPE_PASS;
 
-	return (shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD) || r->nr == 32 /* dup */ ? r->t1 : r->t0;
+	return (shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD) || r->nr == 32 /* dup */
+		       ? r->t1
+		       : r->t0;
 }
 
 /* The target has written over its control words: what it did is lost, and it goes on

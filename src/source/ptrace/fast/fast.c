@@ -48,6 +48,7 @@ void fast_close(struct tracer *t)
 		return;
 	fdtrack_free(f->track);
 	texts_free(f);
+	paths_free(f);
 	map_fini(&f->ends);
 	map_fini(&f->busy);
 	map_fini(&f->known);
@@ -73,7 +74,8 @@ static bool is_ready(pid_t tid)
 /* The child has the parent's gs, and with it the parent's slot. */
 static void leave_slot(struct task *child)
 {
-	ptrace(PTRACE_POKEUSER, child->tid, offsetof(struct user_regs_struct, gs_base), 0L);
+	ptrace(PTRACE_POKEUSER, child->tid, offsetof(struct user_regs_struct, gs_base),
+		0L);
 }
 
 void fast_birth(struct tracer *t, struct task *child, struct task *parent)
@@ -157,8 +159,8 @@ static bool judges_places(struct task *k, bool prctl)
 			prog.len * sizeof(*code)) < 0)
 		return true;
 	for (unsigned i = 0; i < prog.len; i++)
-		if (BPF_CLASS(code[i].code) == BPF_LD && code[i].k >= 8 && code[i].k < 16 &&
-			BPF_MODE(code[i].code) == BPF_ABS)
+		if (BPF_CLASS(code[i].code) == BPF_LD && code[i].k >= 8 &&
+			code[i].k < 16 && BPF_MODE(code[i].code) == BPF_ABS)
 			return true;
 	return false;
 }
@@ -247,9 +249,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 		k->process->cwd = 0;
 		break;
 	}
-	struct fd_open *o = c->role == ROLE_SEEK
-				    ? fdtrack_get(k->files, (int)k->call.arg[0])
-				    : NULL;
+	struct fd_open *o =
+		c->role == ROLE_SEEK ? fdtrack_get(k->files, (int)k->call.arg[0]) : NULL;
 	if (o)
 		o->offset = OP_NO_OFFSET;
 	return false;
@@ -286,8 +287,8 @@ static void opened_rights(struct tracer *t, struct task *k, uint64_t at)
 		tracee_read(k->tid, at, &m, sizeof(m)) != sizeof(m) || !m.msg_control ||
 		!m.msg_controllen)
 		return;
-	size_t len = m.msg_controllen < sizeof(control) ? m.msg_controllen
-							: sizeof(control);
+	size_t len =
+		m.msg_controllen < sizeof(control) ? m.msg_controllen : sizeof(control);
 	if (tracee_read(k->tid, (uintptr_t)m.msg_control, control, len) != (ssize_t)len)
 		return;
 	m.msg_control = control;
@@ -372,14 +373,14 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		break;
 	case ROLE_LOCK:
 		if (ret >= 0)
-			restrict_itself(t, k,
-				!strcmp(syscalls[k->call.row].name, "prctl"));
+			restrict_itself(
+				t, k, !strcmp(syscalls[k->call.row].name, "prctl"));
 		break;
 	case ROLE_DUP:
 	case ROLE_DUP_TO:
 	case ROLE_FCNTL:
 		history_of(t, k, (int)k->call.arg[0]); /* they are one from now on */
-		/* fall through */
+						       /* fall through */
 	default:
 		decode_role(t, k, c, k->call.arg, ret, fast_tsc());
 	}

@@ -11,6 +11,7 @@
  *   ring.c     slots of control words and records
  *   space.c    address spaces and what was changed in them
  *   history.c  which file a descriptor stood for when a record was made
+ *   paths.c    which file a path in a record meant
  *   text.c     where code can be changed, and how
  *   clock.c    time stamp counter to nanoseconds
  *   calls.c    what each call means to all of this, as data
@@ -135,31 +136,44 @@ static inline bool slot_in_flight(const struct slot *s)
 }
 
 struct fast_clock {
-	uint64_t tsc, ns; /* now, and */
+	uint64_t tsc, ns;   /* now, and */
 	uint64_t tsc0, ns0; /* at the start */
 	double ns_per_tick;
 };
+
+/* A directory that files were opened in. */
+struct fast_dir {
+	uint32_t name, real; /* names: as it was given, and its real path */
+	uint32_t epoch;
+	pid_t pid;
+	int fd; /* O_PATH; 0: none */
+	uint64_t since;
+};
+
+enum { FAST_DIRS = 64 };
 
 struct fast {
 	struct fdtrack *track;
 	struct fast_clock clock;
 	uint8_t shape[NSHAPES];
 	const struct fast_call *call[256]; /* by row; NULL: none */
-	unsigned after;			   /* stops of a site before it is patched */
+	unsigned after;                    /* stops of a site before it is patched */
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct map texts; /* analysed files, by device and inode */
 	struct map ends;  /* file -> its size, where somebody appends */
 	struct map busy;  /* ... -> when the last write ended */
 	struct map known; /* path as it was given, inode -> file */
-	uint32_t epoch;	  /* of paths */
-	uint64_t pass;	  /* of the drain */
+	struct fast_dir dir[FAST_DIRS];
+	uint32_t epoch; /* of paths */
+	uint64_t pass;  /* of the drain */
 	uint64_t records;
 	uint64_t drained_ns, nap_ns;
 	unsigned patched, refused;
 };
 
-/* calls.c: whether a call has to stop for us, and where the hook's own calls return to. */
+/* calls.c: whether a call has to stop for us, and where the hook's own calls return to.
+ */
 enum { FAST_CALLS = 3 };
 bool fast_concerns(const char *name);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
@@ -213,15 +227,10 @@ void history_begin(struct tracer *t, struct task *k, struct task *parent, bool s
 void history_end(struct tracer *t, struct task *k);
 void history_exec(struct tracer *t, struct task *k);
 struct fd_view;
-void history_seed(
-	struct tracer *t, struct task *k, int fd, const struct fd_view *v, int64_t after,
-	uint64_t since);
+void history_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
+	int64_t after, uint64_t since);
 void history_closed(struct tracer *t, struct task *k, int fd, uint64_t when);
 struct fd_open *history_of(struct tracer *t, struct task *k, int fd);
-void history_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
-	const struct fast_call *c);
-void history_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
-	const struct fast_call *c);
 void history_take_stock(struct tracer *t, struct task *k);
 void history_look(struct tracer *t, struct task *k);
 void history_moved(struct tracer *t, struct fd_open *o, int64_t by);
@@ -229,6 +238,16 @@ bool history_contested(struct tracer *t, struct task *k, const struct fast_rec *
 	struct fd_open *o, bool append);
 int64_t history_end_of(struct tracer *t, const struct fd_open *o);
 void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end);
+
+bool history_ends_later(struct tracer *t, const struct task *k, int fd);
+bool history_seeks(struct tracer *t, uint32_t file);
+
+/* paths.c */
+void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c);
+void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c);
+void paths_free(struct fast *f);
 
 /* setup.c: the state of a task before calls are made in its name. */
 struct stand;

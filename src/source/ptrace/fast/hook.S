@@ -303,9 +303,9 @@ hook_end:
 	.globl setup_map, setup_map_trap, setup_end
 
 setup_code:
-	movl	$319, %eax		/* memfd_create(NAME, MFD_CLOEXEC) */
+	movl	$319, %eax		/* memfd_create(NAME, MFD_CLOEXEC|MFD_ALLOW_SEALING) */
 	movl	$NAME_AT, %edi
-	movl	$1, %esi
+	movl	$3, %esi
 	syscall
 	movq	%rax, %r12
 	movl	$9, %eax		/* mmap(SLOTS_AT, r13, PROT_READ|PROT_WRITE, ... */

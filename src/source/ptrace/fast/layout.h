@@ -9,85 +9,85 @@
 #define IOPS_FAST_LAYOUT_H
 
 /* Below the shadows of the sanitizers, above where programs are linked. */
-#define HOOK_AT    0x70000000
-#define SETUP_AT   (HOOK_AT + 0x1000)
-#define TABLES_AT  (HOOK_AT + 0x2000)
-#define HOOK_SIZE  0x10000
-#define HOOK_USED  0x2400
-#define SLOTS_AT   (HOOK_AT + HOOK_SIZE)
-#define WINDOW_END 0x80000000 /* HOOK_AT + 2^28: the stubs test for it */
+#define HOOK_AT       0x70000000
+#define SETUP_AT      (HOOK_AT + 0x1000)
+#define TABLES_AT     (HOOK_AT + 0x2000)
+#define HOOK_SIZE     0x10000
+#define HOOK_USED     0x2400
+#define SLOTS_AT      (HOOK_AT + HOOK_SIZE)
+#define WINDOW_END    0x80000000 /* HOOK_AT + 2^28: the stubs test for it */
 
-#define SLOT_SIZE 0x14000
-#define RING_FROM 0x1000 /* in the slot */
-#define RING_SIZE 0x10000
-#define RING_SLACK 0x2200 /* a record may reach this far beyond the limit */
-#define SLOTS_MAX 3276 /* up to the end of the window: nothing else is in it */
+#define SLOT_SIZE     0x14000
+#define RING_FROM     0x1000 /* in the slot */
+#define RING_SIZE     0x10000
+#define RING_SLACK    0x2200 /* a record may reach this far beyond the limit */
+#define SLOTS_MAX     3276   /* up to the end of the window: nothing else is in it */
 
 /* In the tables: a byte for each number of a call, then strings. */
-#define SHAPES_AT TABLES_AT
-#define NSHAPES   512
-#define EMPTY_AT  (TABLES_AT + 0x200)
-#define NAME_AT   (TABLES_AT + 0x208)
-#define READY_AT  (TABLES_AT + 0x240) /* set when all is in place */
-#define READY     0x79646165722d7069
+#define SHAPES_AT     TABLES_AT
+#define NSHAPES       512
+#define EMPTY_AT      (TABLES_AT + 0x200)
+#define NAME_AT       (TABLES_AT + 0x208)
+#define READY_AT      (TABLES_AT + 0x240) /* set when all is in place */
+#define READY         0x79646165722d7069
 
 /* How the arguments of a call are to be kept. */
-#define SHAPE_PASS  0 /* not at all: the call is made from the stub */
-#define SHAPE_PLAIN 1
-#define SHAPE_VEC   2 /* iovec array in argument 1 */
-#define SHAPE_MSG   3 /* struct msghdr in argument 1 */
-#define SHAPE_TWO   4 /* offsets behind pointers */
-#define SHAPE_OPEN0 5 /* a path in argument 0, and the result is a descriptor */
-#define SHAPE_OPEN1 6 /* ... in argument 1 */
-#define SHAPE_NEWFD 7 /* the result is a descriptor */
-#define SHAPE_PATH0 8 /* a path in argument 0 */
-#define SHAPE_PATH1 9
+#define SHAPE_PASS    0 /* not at all: the call is made from the stub */
+#define SHAPE_PLAIN   1
+#define SHAPE_VEC     2 /* iovec array in argument 1 */
+#define SHAPE_MSG     3 /* struct msghdr in argument 1 */
+#define SHAPE_TWO     4 /* offsets behind pointers */
+#define SHAPE_OPEN0   5 /* a path in argument 0, and the result is a descriptor */
+#define SHAPE_OPEN1   6 /* ... in argument 1 */
+#define SHAPE_NEWFD   7 /* the result is a descriptor */
+#define SHAPE_PATH0   8 /* a path in argument 0 */
+#define SHAPE_PATH1   9
 #define SHAPE_PATHS01 10 /* two of them */
 #define SHAPE_PATHS13 11
 
 /* Control words, from the start of the slot. */
-#define C_RING  0x00
-#define C_HEAD  0x08
-#define C_LIMIT 0x10
-#define C_RDX   0x18
-#define C_RET   0x20
-#define C_R11   0x28
-#define C_RAX   0x30
-#define C_FLAGS 0x38
-#define C_REC   0x40
-#define C_STEP  0x48
-#define C_RSI   0x50
-#define C_R8    0x58
-#define C_STATX 0x60 /* not 0: new descriptors may be asked what they are */
+#define C_RING        0x00
+#define C_HEAD        0x08
+#define C_LIMIT       0x10
+#define C_RDX         0x18
+#define C_RET         0x20
+#define C_R11         0x28
+#define C_RAX         0x30
+#define C_FLAGS       0x38
+#define C_REC         0x40
+#define C_STEP        0x48
+#define C_RSI         0x50
+#define C_R8          0x58
+#define C_STATX       0x60 /* not 0: new descriptors may be asked what they are */
 
 /* A record; what the shapes add begins at R_MORE. */
-#define R_T0    0x00
-#define R_T1    0x08
-#define R_RESULT 0x10
-#define R_NR    0x18
-#define R_STATE 0x1c
-#define R_ARG   0x20 /* 0, 1, 2, 3; for iovecs their sum in place of 1 */
-#define R_MORE  0x40
-#define R_SIZE  0x40
+#define R_T0          0x00
+#define R_T1          0x08
+#define R_RESULT      0x10
+#define R_NR          0x18
+#define R_STATE       0x1c
+#define R_ARG         0x20 /* 0, 1, 2, 3; for iovecs their sum in place of 1 */
+#define R_MORE        0x40
+#define R_SIZE        0x40
 
-#define R_TWO_ARG4 0x40
-#define R_TWO_OFF1 0x48
-#define R_TWO_OFF2 0x50
-#define R_TWO_SIZE 0x80
+#define R_TWO_ARG4    0x40
+#define R_TWO_OFF1    0x48
+#define R_TWO_OFF2    0x50
+#define R_TWO_SIZE    0x80
 
-#define R_NEW_LEN   0x40 /* of the path */
-#define R_NEW_STATX 0x48 /* its result */
-#define R_NEW_STAT  0x50 /* struct statx */
-#define R_NEW_PATH  0x150
-#define PATH_LEN    4095
+#define R_NEW_LEN     0x40 /* of the path */
+#define R_NEW_STATX   0x48 /* its result */
+#define R_NEW_STAT    0x50 /* struct statx */
+#define R_NEW_PATH    0x150
+#define PATH_LEN      4095
 
-#define R_PATHS_LEN1 0x40
-#define R_PATHS_LEN2 0x48
-#define R_PATHS      0x50 /* one behind the other, each with a zero byte */
+#define R_PATHS_LEN1  0x40
+#define R_PATHS_LEN2  0x48
+#define R_PATHS       0x50 /* one behind the other, each with a zero byte */
 
-#define REC_NONE  0
-#define REC_BEGUN 1
-#define REC_ENDED 2
+#define REC_NONE      0
+#define REC_BEGUN     1
+#define REC_ENDED     2
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
@@ -104,12 +104,13 @@ struct fast_rec {
 };
 
 /* The code to be copied to HOOK_AT and SETUP_AT, and places in it. */
-extern const uint8_t hook_code[], hook_enter[], hook_saved[], hook_flagged[], hook_special[],
-	hook_special_end[], hook_load[], hook_load_end[], hook_fault_sum[], hook_fault_two[],
-	hook_fault_path[], hook_fault_paths[], hook_paths_at[],
-	hook_paths_end[], hook_sum_at[], hook_sum_end[], hook_two_at[], hook_two_end[],
-	hook_path_at[], hook_path_end[], hook_sys[], hook_post[], hook_kept[], hook_done[],
-	hook_new_sys[], hook_new_post[], hook_new_kept[], hook_stat_sys[], hook_new_end[], hook_end[];
+extern const uint8_t hook_code[], hook_enter[], hook_saved[], hook_flagged[],
+	hook_special[], hook_special_end[], hook_load[], hook_load_end[],
+	hook_fault_sum[], hook_fault_two[], hook_fault_path[], hook_fault_paths[],
+	hook_paths_at[], hook_paths_end[], hook_sum_at[], hook_sum_end[], hook_two_at[],
+	hook_two_end[], hook_path_at[], hook_path_end[], hook_sys[], hook_post[],
+	hook_kept[], hook_done[], hook_new_sys[], hook_new_post[], hook_new_kept[],
+	hook_stat_sys[], hook_new_end[], hook_end[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_end[];
 #endif

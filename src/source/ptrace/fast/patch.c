@@ -40,13 +40,13 @@ static void relative(struct code *c, const char *op, unsigned n, uint64_t to)
 static void build(struct code *c, struct site *s, const struct plan *p, uint64_t page)
 {
 	static const char is_ours[] =
-		"\xf3\x48\x0f\xae\xc9"		   /* rdgsbase %rcx */
-		"\x48\x8d\x89\x00\x00\x00\x90"	   /* lea -HOOK_AT(%rcx), %rcx */
+		"\xf3\x48\x0f\xae\xc9"             /* rdgsbase %rcx */
+		"\x48\x8d\x89\x00\x00\x00\x90"     /* lea -HOOK_AT(%rcx), %rcx */
 		"\x48\x8d\x0c\xcd\x00\x00\x00\x00" /* lea (,%rcx,8), %rcx */
-		"\x48\x8d\x0c\x09"		   /* lea (%rcx,%rcx), %rcx */
-		"\x48\x0f\xc9"			   /* bswap %rcx */
-		"\x89\xc9"			   /* mov %ecx, %ecx */
-		"\xe3\x0e";			   /* jrcxz over the 14 bytes below */
+		"\x48\x8d\x0c\x09"                 /* lea (%rcx,%rcx), %rcx */
+		"\x48\x0f\xc9"                     /* bswap %rcx */
+		"\x89\xc9"                         /* mov %ecx, %ecx */
+		"\xe3\x0e";                        /* jrcxz over the 14 bytes below */
 
 	_Static_assert(-HOOK_AT == (int32_t)0x90000000, "as it is written above");
 	memset(c->byte, 0xcc, sizeof(c->byte));
@@ -57,7 +57,7 @@ static void build(struct code *c, struct site *s, const struct plan *p, uint64_t
 	bytes(c, "\x0f\x05", 2);
 	uint64_t back = c->at + c->n;
 	relative(c, "\x48\x8d\x0d", 3, s->at + 2); /* lea behind the site, %rcx */
-	relative(c, "\xe9", 1, s->at + 2);	   /* jmp there */
+	relative(c, "\xe9", 1, s->at + 2);         /* jmp there */
 	relative(c, "\x48\x8d\x0d", 3, back);
 	relative(c, "\xff\x25", 2, page); /* jmp *page */
 }
@@ -256,8 +256,8 @@ void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r)
 int patch_hot(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct space *sp = k->space;
-	struct site *s = sp->state == SPACE_REFUSED || sp->undone ? NULL
-								 : space_site(sp, at);
+	struct site *s =
+		sp->state == SPACE_REFUSED || sp->undone ? NULL : space_site(sp, at);
 	struct stand st;
 
 	if (!s || s->state == SITE_REFUSED || k->slotless)
@@ -267,7 +267,7 @@ int patch_hot(struct tracer *t, struct task *k, uint64_t at)
 		uint8_t now[16];
 		if (tracee_read(k->tid, s->patch, now, s->length) != s->length ||
 			!memcmp(now, s->now, s->length))
-			return 0; /* jumped to directly */
+			return 0;               /* jumped to directly */
 		*s = (struct site){ .at = at }; /* unmapped meanwhile, or copied before */
 	}
 	s->hits++;
@@ -286,7 +286,8 @@ int patch_hot(struct tracer *t, struct task *k, uint64_t at)
 		stand_end(k, &st, s->stub + s->body);
 	} else {
 		t->fast->refused++;
-		s->state = err == -EAGAIN && ++s->tries < TRIES ? SITE_COLD : SITE_REFUSED;
+		s->state =
+			err == -EAGAIN && ++s->tries < TRIES ? SITE_COLD : SITE_REFUSED;
 		stand_end(k, &st, at);
 	}
 	return 1;

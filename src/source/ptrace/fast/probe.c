@@ -23,10 +23,11 @@ enum { HWCAP2_GS = 1 << 1 }; /* HWCAP2_FSGSBASE: asm/hwcap2.h */
 /* A time stamp counter that runs always and everywhere at one rate: proc(5), cpuinfo. */
 static bool has_counter(void)
 {
-	static const char *const clocks[] = { "tsc", "kvm-clock", "hyperv_clocksource_tsc_page" };
+	static const char *const clocks[] = { "tsc", "kvm-clock",
+		"hyperv_clocksource_tsc_page" };
 	char line[64] = "";
-	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-		"re");
+	FILE *f = fopen(
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
 
 	if (f && !fgets(line, sizeof(line), f))
 		*line = 0;

@@ -7,19 +7,23 @@
 #include "../tracer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(struct fast_rec) == R_SIZE, "hook.S and C agree about a record");
-_Static_assert(offsetof(struct fast_ctl, statx) == C_STATX, "... and about control words");
+_Static_assert(
+	offsetof(struct fast_ctl, statx) == C_STATX, "... and about control words");
 
 struct rings *rings_new(int fd, size_t size)
 {
 	struct rings *r = calloc(1, sizeof(*r));
 
-	if (!r || ftruncate(fd, (off_t)size) < 0) {
+	/* Whoever makes it smaller would make us fault. */
+	if (!r || ftruncate(fd, (off_t)size) < 0 ||
+		fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
 		free(r);
 		return NULL;
 	}
@@ -27,8 +31,8 @@ struct rings *rings_new(int fd, size_t size)
 	r->size = size;
 	r->nslots = size / SLOT_SIZE;
 	r->free = calloc(r->nslots, sizeof(*r->free));
-	r->base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-		0);
+	r->base = mmap(
+		NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (!r->free || r->base == MAP_FAILED) {
 		free(r->free);
 		free(r);

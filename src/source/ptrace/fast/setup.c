@@ -74,8 +74,7 @@ static int wait_for(struct tracer *t, struct task *k, int event, int request)
 static int go(struct tracer *t, struct task *k, const struct user_regs_struct *r,
 	int request, int event)
 {
-	if (ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ||
-		ptrace(request, k->tid, 0, 0) < 0)
+	if (ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 || ptrace(request, k->tid, 0, 0) < 0)
 		return -errno;
 	return wait_for(t, k, event, request);
 }
@@ -343,6 +342,5 @@ int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s)
 	if (err != -EPERM)
 		return err;
 	err = barrier(t, k, s, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
-	return err ? err
-		   : barrier(t, k, s, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
+	return err ? err : barrier(t, k, s, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
 }

@@ -39,8 +39,8 @@ struct text {
 	size_t size;
 	struct range *function;
 	size_t nfunctions;
-	struct map plans;	/* file offset of a call -> number in plan, plus 1 */
-	struct map caves;	/* file offset -> the call that uses it */
+	struct map plans; /* file offset of a call -> number in plan, plus 1 */
+	struct map caves; /* file offset -> the call that uses it */
 	struct plan *plan;
 	size_t nplans;
 };
@@ -74,7 +74,8 @@ static int add_range(struct text *x, uint64_t from, uint64_t len)
 	return 0;
 }
 
-/* Assembler code has names, but not always sizes: up to the next name, to be found later. */
+/* Assembler code has names, but not always sizes: up to the next name, to be found later.
+ */
 static int add_label(struct text *x, uint64_t at)
 {
 	return add_range(x, at, 1);
@@ -152,8 +153,7 @@ static int read_unwind(struct text *x, const Elf64_Phdr *p, uint64_t at_address)
 		uint64_t in_file = offset_of(x, fde);
 		if (!is_near(from, at_address))
 			break;
-		if (!within(x, in_file, 16) ||
-			fde + 8 + word_at(x, in_file + 8) != from)
+		if (!within(x, in_file, 16) || fde + 8 + word_at(x, in_file + 8) != from)
 			continue;
 		int err = add_range(x, from, (uint32_t)word_at(x, in_file + 12));
 		if (err < 0)
@@ -178,8 +178,7 @@ static int read_symbols(struct text *x, uint64_t at_address)
 		for (uint64_t n = 0; n < s[i].sh_size / sizeof(*sym); n++) {
 			int type = ELF64_ST_TYPE(sym[n].st_info);
 			if ((type != STT_FUNC && type != STT_NOTYPE) ||
-				!sym[n].st_shndx ||
-				!is_near(sym[n].st_value, at_address))
+				!sym[n].st_shndx || !is_near(sym[n].st_value, at_address))
 				continue;
 			int err = sym[n].st_size
 					  ? add_range(x, sym[n].st_value, sym[n].st_size)
@@ -268,11 +267,13 @@ static int before_by_vote(const struct text *x, uint64_t call, uint64_t *prev,
 			return -ENOEXEC;
 		found = *prev;
 	}
-	return votes >= ENOUGH ? before(x, call - NEAR, call, prev, in, operand) : -ENOEXEC;
+	return votes >= ENOUGH ? before(x, call - NEAR, call, prev, in, operand)
+			       : -ENOEXEC;
 }
 
 /* Whether it does the same at any address. */
-static bool is_movable(const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operand)
+static bool is_movable(
+	const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operand)
 {
 	if (in->length < JUMP || in->length > sizeof(((struct plan *)0)->old))
 		return false;
@@ -330,7 +331,8 @@ static uint64_t find_cave(struct text *x, uint64_t call, int64_t to_address)
 		const struct range *f = &x->function[i];
 		if (end && f->from > end && f->from - end <= MAX_GAP && end > lowest) {
 			uint64_t from = end - to_address, to = f->from - to_address;
-			if (within(x, from, to - from) && is_padding(x, from, to - from)) {
+			if (within(x, from, to - from) &&
+				is_padding(x, from, to - from)) {
 				uint64_t cave = room_in(x, from, to, call);
 				if (cave)
 					return cave;
@@ -392,8 +394,8 @@ static int find_mapping(pid_t tid, uint64_t at, struct mapping *m)
 		if (sscanf(line,
 			    "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64
 			    " %n",
-			    &m->from, &m->to, mode, &m->offset, &major, &minor,
-			    &m->inode, &from) != 7 ||
+			    &m->from, &m->to, mode, &m->offset, &major, &minor, &m->inode,
+			    &from) != 7 ||
 			at < m->from || at >= m->to)
 			continue;
 		line[strcspn(line, "\n")] = 0;
