@@ -65,7 +65,7 @@ static const struct option_row rows[] = {
 	{ 'G', false, "no-patch", NULL,
 		"leave the program's code alone: operations stop" },
 	{ 'E', false, "patch-after", "N",
-		"patch a call site after N stops (8); 0: never" },
+		"patch call sites after N stops (24); 0: never" },
 	{ 'U', false, "si", NULL, "powers of 1000 instead of 1024" },
 	{ 'R', false, "raw", NULL, "plain numbers" },
 	{ 'L', false, "color", "WHEN", "auto (default), always or never" },
@@ -396,7 +396,7 @@ static void defaults(struct options *o)
 
 	*o = (struct options){ .follow = true,
 		.filter = true,
-		.patch_after = 8,
+		.patch_after = 24,
 		.backend = "auto",
 		.view.top = 10 };
 	syscall_set_parse(&o->want, "data,sync", &bad);

@@ -65,6 +65,7 @@ others() {
 	# The command may end by what it has done to itself; iops goes on to its report.
 	rm -f got.json
 	timeout -s KILL 60 "$IOPS" run $opt --json -o got.json -- "$HELP/hot" -o w/want.json scribble threads >out.txt 2>&1; st=$?
+	# shellcheck disable=SC2016
 	ok "scribbles while others are hot: exit $st, and a report ($mode)" sh -c '[ $1 -lt 124 ] || [ $1 = 139 ] && [ -s got.json ]' - $st
 
 	timeout -s KILL 60 "$IOPS" run $opt --by process,thread,call,file -l x.iops --json -o a.json -- \

@@ -212,7 +212,8 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 	}
 	if (!is_shape(t, in->entry.nr))
 		return 0;
-	return patch_hot(t, k, ip - 2);
+	int row = t->row[ABI_X86_64][in->entry.nr];
+	return patch_hot(t, k, ip - 2, t->fast->call[row]->role == ROLE_DATA ? 2 : 1);
 }
 
 /* Does anybody keep records that this call could come between? */

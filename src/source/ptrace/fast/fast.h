@@ -261,7 +261,7 @@ int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s);
 
 /* patch.c */
 struct user_regs_struct;
-int patch_hot(struct tracer *t, struct task *k, uint64_t at);
+int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
 void patch_again(struct tracer *t, struct task *k, struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);
