@@ -4,6 +4,7 @@
  *   loop io N        N one-byte writes and reads of a file
  *   loop other N     N calls that are no I/O
  *   loop idle N M    N one-byte reads while M threads sleep; prints ns each
+ *   loop rw N SIZE   N reads of /dev/zero and N writes to /dev/null; prints ns each
  *   loop pair SEC    two busy threads for SEC seconds; prints what each did
  */
 #include <fcntl.h>
@@ -42,6 +43,21 @@ static void *worker(void *arg)
 		++*count;
 	close(fd);
 	return NULL;
+}
+
+static int rw(long n, size_t size)
+{
+	int in = open("/dev/zero", O_RDONLY), out = open("/dev/null", O_WRONLY);
+	char *b = calloc(1, size);
+	double from = now();
+
+	for (long i = 0; b && i < n; i++)
+		if (read(in, b, size) != (ssize_t)size ||
+			write(out, b, size) != (ssize_t)size)
+			return 1;
+	printf("%.1f\n", (now() - from) / (2.0 * (double)n));
+	free(b);
+	return 0;
 }
 
 static int io(long n)
@@ -102,6 +118,8 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && !strcmp(argv[1], "io"))
 		return io(n);
+	if (argc > 3 && !strcmp(argv[1], "rw"))
+		return rw(n, atol(argv[3]));
 	if (argc > 2 && !strcmp(argv[1], "pair"))
 		return pair(n);
 	if (argc > 3 && !strcmp(argv[1], "idle"))

@@ -1,0 +1,104 @@
+#!/bin/sh
+# The fast path against the bare program and strace, in the same run, in turn: what an
+# operation costs, and how much longer real programs take. ROUNDS: how often.
+IOPS=${IOPS:-$PWD/build/iops} HELP=${HELP:-$PWD/build/help}
+ROUNDS=${ROUNDS:-7} N=${N:-1000000}
+dir=$(mktemp -d) || exit 1
+cd "$dir" || exit 1
+trap 'cd /; rm -rf "$dir"' EXIT
+iops="$IOPS run -q -o /dev/null --"
+logs="$IOPS run -q -o /dev/null -l run.iops --"
+strace="strace -f --seccomp-bpf -e trace=read,write,pread64,pwrite64,readv,writev -o /dev/null"
+
+middle() { sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"; }
+
+# What an operation costs, by the program's own clock: least, and in the middle.
+each() {	# title SIZE N
+	rm -f ns.*
+	for _ in $(seq "$ROUNDS"); do
+		"$HELP/loop" rw "$3" "$2" >>ns.bare
+		$iops "$HELP/loop" rw "$3" "$2" >>ns.iops
+		$logs "$HELP/loop" rw "$3" "$2" >>ns.log
+		taskset -c 0 "$HELP/loop" rw "$3" "$2" >>ns.bare1
+		taskset -c 0 $iops "$HELP/loop" rw "$3" "$2" >>ns.iops1
+		$strace "$HELP/loop" rw $(($3 / 50)) "$2" >>ns.strace
+	done
+	for what in bare iops log strace bare1 iops1; do
+		echo "$what $(sort -n ns.$what | head -1) $(middle ns.$what)"
+	done | awk -v t="$1" '
+		{ least[$1] = $2; mid[$1] = $3 }
+		function over(k, b) { return sprintf("+%.0f ns (least %.0f), %.2f times", mid[k] - mid[b], least[k] - least[b], mid[k] / mid[b]) }
+		END {
+			printf "%-28s bare %.0f ns; iops %s\n", t, mid["bare"], over("iops", "bare")
+			printf "%-28s with the log %s\n", "", over("log", "bare")
+			printf "%-28s strace %s: %.0f times iops\n", "", over("strace", "bare"), (mid["strace"] - mid["bare"]) / (mid["iops"] - mid["bare"])
+			printf "%-28s all on one CPU: iops %s\n", "", over("iops1", "bare1")
+		}'
+}
+each "1 byte" 1 "$N"
+each "4 KiB" 4096 $((N / 4))
+each "64 KiB" 65536 $((N / 20))
+
+ms() {		# command: milliseconds that it takes
+	from=$(date +%s%N); sh -c "$1" >/dev/null 2>&1 || echo "failed: $1" >&2; to=$(date +%s%N)
+	echo $(((to - from) / 1000))
+}
+program() {	# title, what to do before, command
+	rm -f us.*
+	for i in $(seq "$ROUNDS"); do
+		for what in bare iops $([ "$i" -gt 2 ] || echo strace); do
+			eval "with=\$$what"
+			eval "$2"
+			ms "$with $3" >>us.$what
+		done
+	done
+	for what in bare iops strace; do echo "$what $(sort -n us.$what | head -1) $(middle us.$what)"; done | awk -v t="$1" '
+		{ least[$1] = $2; mid[$1] = $3 }
+		END { printf "%-28s iops %.2f times bare (least %.2f), strace %.1f   (%.0f ms)\n", t, mid["iops"] / mid["bare"],
+			least["iops"] / least["bare"], least["strace"] / least["bare"], mid["bare"] / 1000 }'
+}
+bare=
+cp -r /usr/include tree
+git init -q repo && cp -r tree/linux repo/a && cp -r tree/linux repo/b && cd repo && git add . &&
+	git -c user.name=a -c user.email=a@b commit -qm all && cd ..
+for i in $(seq 30); do
+	echo "$i" >repo/f; git -C repo add f; git -C repo -c user.name=a -c user.email=a@b commit -qm "$i"
+done
+awk 'BEGIN { print "create table t(a primary key, b);"; for (i = 0; i < 3000; i++) print "insert into t values(" i ", " i * 7 % 1000 ");"; print "select sum(b) from t;" }' >in.sql
+cat >walk.py <<'EOP'
+import os
+for d, _, names in os.walk("tree"):
+    for n in names:
+        if os.path.isfile(os.path.join(d, n)):
+            with open(os.path.join(d, n), "rb") as f:
+                sum(map(len, f))
+EOP
+cat >in.c <<'EOP'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+int main(void) { char b[99]; return snprintf(b, sizeof(b), "%d", rand()) > 98; }
+EOP
+program "tar into a pipe" : "sh -c 'tar cf - tree | cat'"
+program "tar from a pipe" "rm -rf out; mkdir out; tar cf in.tar tree" "sh -c 'cat in.tar | tar xf - -C out'"
+program "sqlite3, 3,000 transactions" "rm -f x.db" "sqlite3 -cmd 'pragma synchronous=off' x.db '.read in.sql'"
+program "python3 reads a tree" : "python3 walk.py"
+program "cp -r" "rm -rf out" "cp -r tree out"
+program "git status" : "git -C repo status"
+program "git log -p" : "git -C repo log -p"
+program "gcc -O2 -c" : "gcc -O2 -c in.c -o in.o"
+program "true" : "true"
+
+# Requests a second: the server below iops, the client not.
+redis() {	# command that runs the server
+	$1 redis-server --port 7611 --save '' --appendonly no >/dev/null 2>&1 &
+	for _ in $(seq 100); do redis-cli -p 7611 ping >/dev/null 2>&1 && break; sleep 0.05; done
+	redis-benchmark -p 7611 -n 60000 -c 20 -t set,get --csv 2>/dev/null | awk -F'"' 'NR > 1 { n += $4 } END { print n / 2 }'
+	redis-cli -p 7611 shutdown nosave >/dev/null 2>&1
+	wait
+}
+rm -f rps.*
+for _ in $(seq "$ROUNDS"); do redis "" >>rps.bare; redis "$iops" >>rps.iops; done
+redis "$strace" >rps.strace
+awk -v b="$(middle rps.bare)" -v i="$(middle rps.iops)" -v s="$(cat rps.strace)" 'BEGIN { printf "%-28s %.2f times bare in time a request, strace %.1f   (%.0f requests a second)\n", "redis, set and get", b / i, b / s, b }'
