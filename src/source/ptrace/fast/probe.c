@@ -101,9 +101,11 @@ static int try_hook(void)
 	if (child == 0)
 		_exit(in_child(p[1]));
 	close(p[1]);
-	bool same = read(p[0], got, 4) == 4 && !memcmp(got, "hook", 4);
+	/* The session's clock ticks meanwhile. */
+	ssize_t n = TEMP_FAILURE_RETRY(read(p[0], got, 4));
+	bool same = n == 4 && !memcmp(got, "hook", 4);
 	close(p[0]);
-	if (child < 0 || waitpid(child, &status, 0) < 0)
+	if (child < 0 || TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) < 0)
 		return -errno;
 	if (!WIFEXITED(status))
 		return -EPROTO;
