@@ -50,7 +50,7 @@ ASM     := $(if $(FAST),$(wildcard src/source/ptrace/fast/*.S))
 LIBOBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out src/main.c,$(SRC))) $(ASM:%.S=$(B)/%.o)
 OBJ     := $(LIBOBJ) $(B)/src/main.o
 UNIT    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
-FUZZ    := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
+FUZZ    := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(filter-out $(if $(FAST),,%/elf.c %/ring.c),$(wildcard tests/fuzz/*.c)))
 HELP    := $(patsubst tests/help/%.c,$(B)/help/%,$(wildcard tests/help/*.c)) \
            $(foreach h,mkio hot,$(if $(FAST),$(B)/help/$(h)32) $(B)/help/$(h)-musl) \
            $(B)/help/plug1.so $(B)/help/plug2.so

@@ -12,7 +12,8 @@
  *   space.c    address spaces and what was changed in them
  *   history.c  which file a descriptor stood for when a record was made
  *   paths.c    which file a path in a record meant
- *   text.c     where code can be changed, and how
+ *   text.c     which file the code of a task is from
+ *   elf.c      where code can be changed, and how
  *   clock.c    time stamp counter to nanoseconds
  *   calls.c    what each call means to all of this, as data
  *   probe.c    whether it can work here
@@ -188,14 +189,21 @@ void fast_clock_look(struct fast_clock *c);
 uint64_t fast_clock_ns(const struct fast_clock *c, uint64_t tsc);
 uint64_t fast_tsc(void);
 
-/* text.c: how a site can be patched. 0, or -errno. */
+/* How a site can be patched. */
 struct plan {
 	int16_t patch; /* from the syscall instruction on */
 	int16_t cave;  /* likewise; 0: none */
 	uint8_t length, moved;
 	uint8_t old[16]; /* what is there before */
 };
-struct text;
+
+/* elf.c: of the bytes of a file, which are borrowed; call: where in it. 0, or -errno. */
+struct elf;
+struct elf *elf_new(const uint8_t *file, size_t size);
+int elf_plan(struct elf *x, uint64_t call, struct plan *out);
+void elf_free(struct elf *x);
+
+/* text.c: of a task that stands still. 0, or -errno. */
 int text_plan(struct fast *f, pid_t tid, uint64_t at, struct plan *out);
 void texts_free(struct fast *f);
 

@@ -1,0 +1,446 @@
+/*
+ * elf.c - where code can be changed, and how, by the bytes of its file
+ *
+ * One whole instruction is replaced by one of the same length and nothing else is moved,
+ * so no thread can stand in the middle of what changes, and whatever jumps to the system
+ * call still finds it:
+ *
+ * - the instruction before the call has five bytes or more and means the same elsewhere:
+ *   it becomes a jump, and the stub repeats it;
+ * - else the call itself, two bytes, becomes a short jump to padding between functions
+ *   that is near, and a long jump goes there.
+ *
+ * What is an instruction, and what is padding, is known by decoding from the beginning
+ * of the function, and that from the unwind table (Linux Standard Base, .eh_frame_hdr)
+ * and the symbols (elf(5)) of the file. It may be anybody's: no field is believed, and
+ * what one call costs is bounded.
+ */
+#include "fast.h"
+
+#include <Zydis/Zydis.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct range {
+	uint64_t from, to;
+};
+
+struct elf {
+	const uint8_t *file;
+	size_t size;
+	struct range *function;
+	size_t nfunctions;
+	struct map plans; /* file offset of a call -> number in plan, plus 1 */
+	struct map caves; /* file offset -> the call that uses it */
+	struct plan *plan;
+	size_t nplans;
+};
+
+enum { JUMP = 5, REACH = 127, MAX_GAP = 64 };
+enum { MAX_HEADERS = 256, MAX_FUNCTIONS = 1 << 16 };
+
+static bool within(const struct elf *x, uint64_t at, uint64_t len)
+{
+	return at <= x->size && len <= x->size - at;
+}
+
+static int add_range(struct elf *x, uint64_t from, uint64_t len)
+{
+	if (!len || from + len < from)
+		return 0;
+	if (x->nfunctions == MAX_FUNCTIONS)
+		return -ENOEXEC;
+	if (!(x->nfunctions & (x->nfunctions - 1))) {
+		size_t cap = x->nfunctions ? 2 * x->nfunctions : 1;
+		struct range *more = realloc(x->function, cap * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		x->function = more;
+	}
+	x->function[x->nfunctions++] = (struct range){ from, from + len };
+	return 0;
+}
+
+/* Assembler code has names, but not always sizes: up to the next name, to be found later.
+ */
+static int add_label(struct elf *x, uint64_t at)
+{
+	return add_range(x, at, 1);
+}
+
+static const Elf64_Phdr *headers(const struct elf *x, unsigned *n)
+{
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)x->file;
+
+	*n = 0;
+	if (x->size < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
+		h->e_ident[EI_CLASS] != ELFCLASS64 || h->e_machine != EM_X86_64 ||
+		h->e_phentsize != sizeof(Elf64_Phdr) || h->e_phoff % 8 ||
+		h->e_phnum > MAX_HEADERS ||
+		!within(x, h->e_phoff, (uint64_t)h->e_phnum * sizeof(Elf64_Phdr)))
+		return NULL;
+	*n = h->e_phnum;
+	return (const Elf64_Phdr *)(x->file + h->e_phoff);
+}
+
+/* The file offset of an address, or of no use: beyond the file. */
+static uint64_t offset_of(const struct elf *x, uint64_t address)
+{
+	unsigned n;
+	const Elf64_Phdr *p = headers(x, &n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (p[i].p_type == PT_LOAD && address >= p[i].p_vaddr &&
+			address - p[i].p_vaddr < p[i].p_filesz)
+			return p[i].p_offset + (address - p[i].p_vaddr);
+	return UINT64_MAX;
+}
+
+static int32_t word_at(const struct elf *x, uint64_t at)
+{
+	int32_t w;
+
+	memcpy(&w, x->file + at, 4);
+	return w;
+}
+
+/* Functions are looked for this far before a call and behind it. */
+enum { BEFORE = 1 << 16, BEHIND = 256 };
+
+static bool is_near(uint64_t from, uint64_t at)
+{
+	return from <= at + BEHIND && from + BEFORE > at;
+}
+
+/*
+ * The search table of .eh_frame_hdr, as every linker writes it: version 1, pointers
+ * relative to the header in four bytes (0x3b). An entry leads to a description that
+ * holds the first address, relative to itself, and the length (0x1b).
+ */
+static int read_unwind(struct elf *x, const Elf64_Phdr *p, uint64_t at_address)
+{
+	uint64_t at = p->p_offset;
+
+	if (!within(x, at, 12) || x->file[at] != 1 || x->file[at + 2] != 0x03 ||
+		x->file[at + 3] != 0x3b)
+		return 0;
+	uint64_t n = (uint32_t)word_at(x, at + 8), lo = 0, hi = n;
+	if (!within(x, at + 12, n * 8))
+		return 0;
+	while (lo < hi) {
+		uint64_t mid = (lo + hi) / 2;
+		if (p->p_vaddr + word_at(x, at + 12 + 8 * mid) + BEFORE > at_address)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	for (uint64_t i = lo; i < n && i - lo < MAX_FUNCTIONS; i++) {
+		uint64_t entry = at + 12 + 8 * i;
+		uint64_t from = p->p_vaddr + word_at(x, entry);
+		uint64_t fde = p->p_vaddr + word_at(x, entry + 4);
+		uint64_t in_file = offset_of(x, fde);
+		if (!is_near(from, at_address))
+			break;
+		if (!within(x, in_file, 16) || fde + 8 + word_at(x, in_file + 8) != from)
+			continue;
+		int err = add_range(x, from, (uint32_t)word_at(x, in_file + 12));
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+static int read_table(struct elf *x, const Elf64_Shdr *s, uint64_t at_address)
+{
+	if (!within(x, s->sh_offset, s->sh_size) || s->sh_offset % 8)
+		return 0;
+	const Elf64_Sym *sym = (const Elf64_Sym *)(x->file + s->sh_offset);
+	for (uint64_t n = 0; n < s->sh_size / sizeof(*sym); n++) {
+		int type = ELF64_ST_TYPE(sym[n].st_info);
+		if ((type != STT_FUNC && type != STT_NOTYPE) || !sym[n].st_shndx ||
+			!is_near(sym[n].st_value, at_address))
+			continue;
+		int err = sym[n].st_size ? add_range(x, sym[n].st_value, sym[n].st_size)
+					 : add_label(x, sym[n].st_value);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+/* A file has one table of each kind; more of them are not worth the time they take. */
+static int read_symbols(struct elf *x, uint64_t at_address)
+{
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)x->file;
+	bool seen[SHT_DYNSYM + 1] = { false };
+	int err = 0;
+
+	if (h->e_shentsize != sizeof(Elf64_Shdr) || h->e_shoff % 8 ||
+		!within(x, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)))
+		return 0;
+	const Elf64_Shdr *s = (const Elf64_Shdr *)(x->file + h->e_shoff);
+	for (unsigned i = 0; i < h->e_shnum && !err; i++) {
+		uint32_t type = s[i].sh_type;
+		if ((type != SHT_SYMTAB && type != SHT_DYNSYM) || seen[type])
+			continue;
+		seen[type] = true;
+		err = read_table(x, &s[i], at_address);
+	}
+	return err;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct range *x = a, *y = b;
+
+	return x->from < y->from ? -1 : x->from > y->from;
+}
+
+static const struct range *function_of(const struct elf *x, uint64_t at)
+{
+	for (size_t i = x->nfunctions; i-- > 0;)
+		if (at >= x->function[i].from && at < x->function[i].to)
+			return &x->function[i];
+	return NULL;
+}
+
+/* The functions around an address, sorted. Symbols are of use where nothing unwinds. */
+static int read_functions(struct elf *x, uint64_t at_address)
+{
+	unsigned n;
+	const Elf64_Phdr *p = headers(x, &n);
+	int err = p ? 0 : -ENOEXEC;
+
+	x->nfunctions = 0;
+	for (unsigned i = 0; i < n; i++)
+		if (p[i].p_type == PT_GNU_EH_FRAME) {
+			err = read_unwind(x, &p[i], at_address);
+			break;
+		}
+	if (!err && !function_of(x, at_address))
+		err = read_symbols(x, at_address);
+	if (x->nfunctions)
+		qsort(x->function, x->nfunctions, sizeof(*x->function), by_start);
+	for (size_t i = 0; i + 1 < x->nfunctions; i++)
+		if (x->function[i].to == x->function[i].from + 1)
+			x->function[i].to = x->function[i + 1].from;
+	return err;
+}
+
+/*
+ * Decode from the start of the function. Offsets in the file; the instruction before
+ * the call, or -ENOEXEC if the call is not where an instruction begins.
+ */
+static int before(const struct elf *x, uint64_t from, uint64_t call, uint64_t *prev,
+	ZydisDecodedInstruction *in, ZydisDecodedOperand *operand)
+{
+	ZydisDecoder decoder;
+
+	if (!within(x, from, call + 2 - from) || from > call)
+		return -ENOEXEC;
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	*prev = 0;
+	in->length = 0;
+	for (uint64_t at = from; at != call; at += in->length) {
+		if (at > call || ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder,
+					 x->file + at, x->size - at, in, operand)))
+			return -ENOEXEC;
+		*prev = at;
+	}
+	return x->file[call] == 0x0f && x->file[call + 1] == 0x05 ? 0 : -ENOEXEC;
+}
+
+/*
+ * Where nothing tells of functions: wherever decoding begins, it soon falls into step.
+ * Many beginnings that all come to the call by the same instruction are as good.
+ */
+static int before_by_vote(const struct elf *x, uint64_t call, uint64_t *prev,
+	ZydisDecodedInstruction *in, ZydisDecodedOperand *operand)
+{
+	enum { FAR = 96, NEAR = 48, ENOUGH = 24 };
+	unsigned votes = 0;
+	uint64_t found = 0;
+
+	for (uint64_t back = NEAR; back < FAR && back < call; back++) {
+		if (before(x, call - back, call, prev, in, operand) < 0)
+			continue;
+		if (votes++ && *prev != found)
+			return -ENOEXEC;
+		found = *prev;
+	}
+	return votes >= ENOUGH ? before(x, call - NEAR, call, prev, in, operand)
+			       : -ENOEXEC;
+}
+
+/* Whether it does the same at any address. */
+static bool is_movable(
+	const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operand)
+{
+	if (in->length < JUMP || in->length > sizeof(((struct plan *)0)->old))
+		return false;
+	if (in->mnemonic != ZYDIS_MNEMONIC_MOV && in->mnemonic != ZYDIS_MNEMONIC_LEA)
+		return false;
+	for (unsigned i = 0; i < in->operand_count; i++)
+		if (operand[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+			(operand[i].mem.base == ZYDIS_REGISTER_RIP ||
+				operand[i].mem.base == ZYDIS_REGISTER_EIP))
+			return false;
+	return true;
+}
+
+/* Nothing but no-operations and breakpoints. */
+static bool is_padding(const struct elf *x, uint64_t at, uint64_t len)
+{
+	ZydisDecoder decoder;
+	ZydisDecodedInstruction in;
+	uint64_t end = at + len;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	while (at < end) {
+		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(
+			    &decoder, NULL, x->file + at, end - at, &in)) ||
+			(in.mnemonic != ZYDIS_MNEMONIC_NOP &&
+				in.mnemonic != ZYDIS_MNEMONIC_INT3))
+			return false;
+		at += in.length;
+	}
+	return true;
+}
+
+/* Five bytes of a gap that no other call uses; 0: none. */
+static uint64_t room_in(struct elf *x, uint64_t from, uint64_t to, uint64_t call)
+{
+	for (uint64_t at = from; at + JUMP <= to; at += JUMP) {
+		int64_t jump = (int64_t)(at - (call + 2));
+		uint64_t user = map_get(&x->caves, at, 0);
+		if (jump < -REACH - 1 || jump > REACH || (user && user != call))
+			continue;
+		if (map_put(&x->caves, at, 0, call) < 0)
+			return 0;
+		return at;
+	}
+	return 0;
+}
+
+/* Padding between two functions within reach of a short jump. All in file offsets. */
+static uint64_t find_cave(struct elf *x, uint64_t call, int64_t to_address)
+{
+	uint64_t lowest = call + to_address - 200, highest = call + to_address + 200;
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < x->nfunctions && x->function[i].from < highest; i++) {
+		const struct range *f = &x->function[i];
+		if (end && f->from > end && f->from - end <= MAX_GAP && end > lowest) {
+			uint64_t from = end - to_address, to = f->from - to_address;
+			if (within(x, from, to - from) &&
+				is_padding(x, from, to - from)) {
+				uint64_t cave = room_in(x, from, to, call);
+				if (cave)
+					return cave;
+			}
+		}
+		if (f->to > end)
+			end = f->to;
+	}
+	return 0;
+}
+
+/* What to add to an offset in the file to have its address; false: it is not mapped. */
+static bool address_of(const struct elf *x, uint64_t offset, int64_t *to_address)
+{
+	unsigned n;
+	const Elf64_Phdr *p = headers(x, &n);
+
+	for (unsigned i = n; i-- > 0;)
+		if (p[i].p_type == PT_LOAD && offset >= p[i].p_offset &&
+			offset - p[i].p_offset < p[i].p_filesz) {
+			*to_address = (int64_t)(p[i].p_vaddr - p[i].p_offset);
+			return true;
+		}
+	return false;
+}
+
+/* Make the plan for the call at a file offset. */
+static int make_plan(struct elf *x, uint64_t call, struct plan *p)
+{
+	ZydisDecodedInstruction in;
+	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
+	int64_t to_address;
+	uint64_t prev;
+
+	*p = (struct plan){ .length = 0 };
+	if (!address_of(x, call, &to_address))
+		return -ENOEXEC;
+	int err = read_functions(x, call + to_address);
+	if (err < 0)
+		return err;
+	const struct range *f = function_of(x, call + to_address);
+
+	if (f && (int64_t)f->from < to_address)
+		return -ENOEXEC;
+	err = f ? before(x, f->from - to_address, call, &prev, &in, operand)
+		: before_by_vote(x, call, &prev, &in, operand);
+	if (err < 0)
+		return err;
+	if (prev && is_movable(&in, operand)) {
+		p->patch = (int16_t)(prev - call);
+		p->length = p->moved = in.length;
+		memcpy(p->old, x->file + prev, in.length);
+		return 0;
+	}
+	uint64_t cave = find_cave(x, call, to_address);
+	if (!cave)
+		return -ENOSPC;
+	p->cave = (int16_t)(cave - call);
+	p->length = 2;
+	memcpy(p->old, x->file + call, 2);
+	memcpy(p->old + 2, x->file + cave, JUMP);
+	return 0;
+}
+
+/* The plan of a call once made, or why there is none. */
+int elf_plan(struct elf *x, uint64_t call, struct plan *out)
+{
+	size_t n = map_get(&x->plans, call, 0);
+
+	if (!n) {
+		struct plan p;
+		int err = make_plan(x, call, &p);
+		struct plan *more = realloc(x->plan, (x->nplans + 1) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		x->plan = more;
+		x->plan[x->nplans] = p;
+		if (err < 0)
+			x->plan[x->nplans].length = 0;
+		n = ++x->nplans;
+		if (map_put(&x->plans, call, 0, n) < 0)
+			return -ENOMEM;
+	}
+	*out = x->plan[n - 1];
+	return out->length ? 0 : -ENOEXEC;
+}
+
+struct elf *elf_new(const uint8_t *file, size_t size)
+{
+	struct elf *x = calloc(1, sizeof(*x));
+
+	if (x) {
+		x->file = file;
+		x->size = size;
+	}
+	return x;
+}
+
+void elf_free(struct elf *x)
+{
+	if (!x)
+		return;
+	map_fini(&x->plans);
+	map_fini(&x->caves);
+	free(x->function);
+	free(x->plan);
+	free(x);
+}
