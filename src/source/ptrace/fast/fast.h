@@ -88,6 +88,8 @@ struct stubs {
 	unsigned n;
 };
 
+enum { SPACE_CODES = 4 };
+
 enum space_state { SPACE_COLD, SPACE_READY, SPACE_REFUSED };
 
 /* The file that all slots of an address space and of copies of it live in. */
@@ -96,6 +98,13 @@ struct rings {
 	uint8_t *base;
 	size_t size;
 	unsigned nslots, used, nfree, *free;
+};
+
+/* A mapping of code and the file that it is of. */
+struct text;
+struct code {
+	uint64_t from, to, offset;
+	struct text *text;
 };
 
 /* An address space: tasks that share their memory share it. */
@@ -112,6 +121,8 @@ struct space {
 	unsigned nsites, cap;
 	struct stubs *stubs;
 	unsigned nstubs;
+	struct code code[SPACE_CODES]; /* where sites were found */
+	unsigned ncodes;
 };
 
 /* Of a task. */
@@ -205,6 +216,8 @@ void elf_free(struct elf *x);
 
 /* text.c: of a task that stands still. 0, or -errno. */
 int text_plan(struct fast *f, pid_t tid, uint64_t at, struct plan *out);
+int text_plan_again(
+	struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out);
 void texts_free(struct fast *f);
 
 /* space.c */

@@ -12,20 +12,20 @@
 enum { JUMP = 5, REACH = 0x70000000, TRIES = 16 };
 
 /* Code under construction. */
-struct code {
+struct writer {
 	uint8_t byte[STUB_SIZE];
 	unsigned n;
 	uint64_t at;
 };
 
-static void bytes(struct code *c, const void *from, unsigned n)
+static void bytes(struct writer *c, const void *from, unsigned n)
 {
 	memcpy(c->byte + c->n, from, n);
 	c->n += n;
 }
 
 /* An instruction that ends with the distance to an address. */
-static void relative(struct code *c, const char *op, unsigned n, uint64_t to)
+static void relative(struct writer *c, const char *op, unsigned n, uint64_t to)
 {
 	bytes(c, op, n);
 	int32_t d = (int32_t)(to - (c->at + c->n + 4));
@@ -37,7 +37,7 @@ static void relative(struct code *c, const char *op, unsigned n, uint64_t to)
  * made right here, and stops. Yes: to the hook, with the way back in rcx. Nothing
  * touches the flags.
  */
-static void build(struct code *c, struct site *s, const struct plan *p, uint64_t page)
+static void build(struct writer *c, struct site *s, const struct plan *p, uint64_t page)
 {
 	static const char is_ours[] =
 		"\xf3\x48\x0f\xae\xc9"             /* rdgsbase %rcx */
@@ -145,7 +145,7 @@ static int write_code(struct tracer *t, struct task *k, struct stand *st, int me
 	return err ? err : second;
 }
 
-static void jump(struct code *c, uint64_t from, uint64_t to)
+static void jump(struct writer *c, uint64_t from, uint64_t to)
 {
 	c->at = from;
 	c->n = 0;
@@ -154,9 +154,9 @@ static void jump(struct code *c, uint64_t from, uint64_t to)
 
 /* Stub, cave and site, in this order: nobody gets to what is not there yet. */
 static int write_all(struct tracer *t, struct task *k, struct stand *st, struct site *s,
-	const struct code *stub)
+	const struct writer *stub)
 {
-	struct code c;
+	struct writer c;
 	int mem = mem_open(k->tid);
 
 	if (mem < 0)
@@ -175,7 +175,7 @@ static int write_all(struct tracer *t, struct task *k, struct stand *st, struct 
 
 static void new_bytes(struct site *s)
 {
-	struct code c;
+	struct writer c;
 
 	memset(s->now, 0x90, sizeof(s->now));
 	if (s->cave) {
@@ -193,7 +193,7 @@ static int patch(struct tracer *t, struct task *k, struct stand *st, uint64_t at
 {
 	struct plan p;
 	struct stubs *page = NULL;
-	int err = text_plan(t->fast, k->tid, at, &p);
+	int err = text_plan_again(t->fast, k->space, k->tid, at, &p);
 
 	if (!err)
 		err = setup_space(t, k, st, at);
@@ -202,7 +202,7 @@ static int patch(struct tracer *t, struct task *k, struct stand *st, uint64_t at
 	if (err < 0)
 		return err;
 	struct site *s = space_find(k->space, at);
-	struct code c = { .at = page->at + (uint64_t)++page->n * STUB_SIZE };
+	struct writer c = { .at = page->at + (uint64_t)++page->n * STUB_SIZE };
 	s->stub = c.at;
 	s->patch = at + p.patch;
 	s->cave = p.cave ? at + p.cave : 0;
@@ -313,7 +313,7 @@ void patch_again(struct tracer *t, struct task *k, struct site *s)
 {
 	uint8_t now;
 	int mem;
-	struct code c = { .at = s->stub };
+	struct writer c = { .at = s->stub };
 	struct plan p = { .moved = s->moved };
 
 	(void)t;
@@ -326,7 +326,7 @@ void patch_again(struct tracer *t, struct task *k, struct site *s)
 			build(&c, s, &p, k->space->stubs[i].at);
 	if (c.n && !mem_write(mem, s->stub, c.byte, STUB_SIZE)) {
 		if (s->cave) {
-			struct code j;
+			struct writer j;
 			jump(&j, s->cave, s->stub);
 			mem_write(mem, s->cave, j.byte, JUMP);
 		}

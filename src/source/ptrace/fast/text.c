@@ -133,18 +133,46 @@ static int compare(pid_t tid, uint64_t at, const struct plan *p)
 	return 0;
 }
 
-int text_plan(struct fast *f, pid_t tid, uint64_t at, struct plan *out)
+static int plan_in(const struct code *c, pid_t tid, uint64_t at, struct plan *out)
+{
+	int err = c->text->elf ? elf_plan(c->text->elf, at - c->from + c->offset, out)
+			       : -ENOEXEC;
+
+	return err < 0 ? err : compare(tid, at, out);
+}
+
+static int find_code(struct fast *f, pid_t tid, uint64_t at, struct code *out)
 {
 	struct mapping m;
 	int err = find_mapping(tid, at, &m);
 
 	if (err < 0)
 		return err;
-	struct text *x = text_of(f, tid, &m);
-	if (!x)
-		return -ENOMEM;
-	if (!x->elf)
-		return -ENOEXEC;
-	err = elf_plan(x->elf, at - m.from + m.offset, out);
-	return err < 0 ? err : compare(tid, at, out);
+	*out = (struct code){ m.from, m.to, m.offset, text_of(f, tid, &m) };
+	return out->text ? 0 : -ENOMEM;
+}
+
+int text_plan(struct fast *f, pid_t tid, uint64_t at, struct plan *out)
+{
+	struct code c;
+	int err = find_code(f, tid, at, &c);
+
+	return err < 0 ? err : plan_in(&c, tid, at, out);
+}
+
+/* What was mapped there before most likely still is: the bytes are compared anyway. */
+int text_plan_again(
+	struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out)
+{
+	for (unsigned i = 0; i < SPACE_CODES; i++)
+		if (at >= s->code[i].from && at < s->code[i].to &&
+			!plan_in(&s->code[i], tid, at, out))
+			return 0;
+	struct code *c = &s->code[s->ncodes++ % SPACE_CODES];
+	int err = find_code(f, tid, at, c);
+	if (err < 0) {
+		*c = (struct code){ 0 };
+		return err;
+	}
+	return plan_in(c, tid, at, out);
 }
