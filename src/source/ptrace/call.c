@@ -274,6 +274,8 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 	}
 	k->call.quiet = false;
 	enter_args(t, k);
+	if (syscalls[row].fd >= 0 && syscalls[row].path < 0)
+		fast_begun(t, k, (int)k->call.arg[syscalls[row].fd]);
 	k->call.op[0].start_ns = k->call.op[1].start_ns = tracer_now(t);
 	return true;
 }

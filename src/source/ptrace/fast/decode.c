@@ -43,7 +43,8 @@ static void one_side(struct tracer *t, struct task *k, const struct fast_rec *r,
 	if (!o->seeks)
 		return;
 	bool append = op->kind == OP_WRITE && o->flags != -1 && o->flags & O_APPEND;
-	bool contested = (!explicit || append) && history_contested(t, k, r, o, append);
+	bool contested = append ? !history_alone(t, o)
+				: !explicit && history_contested(t, k, r, o);
 	op->offset = explicit ? at : o->offset;
 	if (op->ret <= 0)
 		return;

@@ -50,7 +50,7 @@ void fast_close(struct tracer *t)
 	texts_free(f);
 	paths_free(f);
 	map_fini(&f->ends);
-	map_fini(&f->busy);
+	map_fini(&f->writer);
 	map_fini(&f->known);
 	free(f->ringed);
 	free(f);
@@ -387,17 +387,47 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 	}
 }
 
-/* What a call that stops has found out, for those that will not. */
+static bool appends(const struct fd_open *o)
+{
+	return o->flags != -1 && o->flags & O_APPEND;
+}
+
+/* A call that stops is about to be made: what others do meanwhile may come before it. */
+void fast_begun(struct tracer *t, struct task *k, int fd)
+{
+	struct fd_open *o = t->fast && k->files ? fdtrack_get(k->files, fd) : NULL;
+
+	if (!o || !o->seeks)
+		return;
+	o->busy = UINT64_MAX;
+	o->user = k->tid;
+}
+
+/*
+ * What a call that stops has found out, for those that will not; after: where its
+ * position is, wrote: up to where it has written.
+ */
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
 	int64_t after, int64_t wrote)
 {
 	if (!t->fast || !k->files)
 		return;
-	history_seed(t, k, fd, v, after, k->entered);
 	struct fd_open *o = fdtrack_get(k->files, fd);
-	if (!o || wrote == OP_NO_OFFSET)
+	int64_t was = o ? o->offset : OP_NO_OFFSET;
+	drain_task(t, k);
+	o = fdtrack_get(k->files, fd);
+	/* Others have moved it meanwhile: by that much it is further now. */
+	if (o && was != OP_NO_OFFSET && o->offset != OP_NO_OFFSET &&
+		after != OP_NO_OFFSET)
+		after += o->offset - was;
+	history_seed(t, k, fd, v, after, k->entered);
+	o = fdtrack_get(k->files, fd);
+	if (!o)
 		return;
-	if (o->flags != -1 && o->flags & O_APPEND)
+	o->busy = fast_tsc();
+	if (wrote == OP_NO_OFFSET)
+		return;
+	if (appends(o) && history_alone(t, o))
 		map_put(&t->fast->ends, o->file, 0, wrote + 1);
 	else
 		history_wrote(t, o, wrote);

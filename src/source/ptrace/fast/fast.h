@@ -162,7 +162,7 @@ struct fast_dir {
 	uint64_t since;
 };
 
-enum { FAST_DIRS = 64 };
+enum { FAST_DIRS = 64, SEVERAL = 1 };
 
 struct fast {
 	struct fdtrack *track;
@@ -172,10 +172,10 @@ struct fast {
 	unsigned after;                    /* stops of a site before it is patched */
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
-	struct map texts; /* analysed files, by device and inode */
-	struct map ends;  /* file -> its size, where somebody appends */
-	struct map busy;  /* ... -> when the last write ended */
-	struct map known; /* path as it was given, inode -> file */
+	struct map texts;  /* analysed files, by device and inode */
+	struct map ends;   /* file -> its size, where somebody appends */
+	struct map writer; /* ... -> the only open file that appends, or SEVERAL */
+	struct map known;  /* path as it was given, inode -> file */
 	struct fast_dir dir[FAST_DIRS];
 	uint32_t epoch; /* of paths */
 	uint64_t pass;  /* of the drain */
@@ -255,8 +255,9 @@ struct fd_open *history_of(struct tracer *t, struct task *k, int fd);
 void history_take_stock(struct tracer *t, struct task *k);
 void history_look(struct tracer *t, struct task *k);
 void history_moved(struct tracer *t, struct fd_open *o, int64_t by);
-bool history_contested(struct tracer *t, struct task *k, const struct fast_rec *r,
-	struct fd_open *o, bool append);
+bool history_contested(
+	struct tracer *t, struct task *k, const struct fast_rec *r, struct fd_open *o);
+bool history_alone(struct tracer *t, struct fd_open *o);
 int64_t history_end_of(struct tracer *t, const struct fd_open *o);
 void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end);
 
@@ -316,6 +317,7 @@ bool fast_enter(struct tracer *t, struct task *k);
 void fast_leave(struct tracer *t, struct task *k, int64_t ret);
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
 	int64_t after, int64_t wrote);
+void fast_begun(struct tracer *t, struct task *k, int fd);
 bool fast_mend(struct tracer *t, struct task *k, int sig);
 
 #endif

@@ -119,7 +119,10 @@ static struct fd_open *add_open(
 	} else {
 		fdtrack_open(t->fast->track, k->files, fd, &new);
 	}
-	return fdtrack_get(k->files, fd);
+	struct fd_open *o = fdtrack_get(k->files, fd);
+	if (o && new.seeks && v->flags != -1 && v->flags &O_APPEND)
+		history_alone(t, o);
+	return o;
 }
 
 /* The truth about fd, from a task that stands still; after: its position from now on. */
@@ -282,30 +285,25 @@ void history_moved(struct tracer *t, struct fd_open *o, int64_t by)
 		o->offset = OP_NO_OFFSET;
 }
 
-static bool writes_to(struct tracer *t, const struct task *k, const struct fast_rec *r,
-	const struct fd_open *o, bool append)
+static bool uses(struct tracer *t, const struct task *k, const struct fast_rec *r,
+	const struct fd_open *o)
 {
 	int row = r->nr < NR_MAX ? t->row[ABI_X86_64][r->nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
-	if (!c || c->role != ROLE_DATA || syscalls[row].fd < 0)
-		return false;
-	const struct fd_open *other =
-		fdtrack_get(k->files, (int)r->arg[syscalls[row].fd]);
-	return other && (append ? other->file == o->file && syscalls[row].kind == OP_WRITE
-				: other == o);
+	return c && c->role == ROLE_DATA && syscalls[row].fd >= 0 &&
+	       fdtrack_get(k->files, (int)r->arg[syscalls[row].fd]) == o;
 }
 
 /*
  * Whether another task's call overlaps this one, so that nobody can say which of them
- * found the position, or the end of the file, first.
+ * found the position first.
  */
-bool history_contested(struct tracer *t, struct task *k, const struct fast_rec *r,
-	struct fd_open *o, bool append)
+bool history_contested(
+	struct tracer *t, struct task *k, const struct fast_rec *r, struct fd_open *o)
 {
 	struct fast *f = t->fast;
-	uint64_t busy = append ? map_get(&f->busy, o->file, 0) : o->busy;
-	bool is = busy > r->t0 && o->user != k->tid;
+	bool is = o->busy > r->t0 && o->user != k->tid;
 
 	for (unsigned i = 0; !is && f->nringed > 1 && i < f->nringed; i++) {
 		const struct task *other = f->ringed[i];
@@ -316,17 +314,29 @@ bool history_contested(struct tracer *t, struct task *k, const struct fast_rec *
 		const struct fast_rec *q = slot_rec(&other->slot, at);
 		for (; !is && at < head && q->t0 < r->t1;
 			at += rec_size(f, q), q = slot_rec(&other->slot, at))
-			is = writes_to(t, other, q, o, append);
+			is = uses(t, other, q, o);
 		if (at == head && q->state == REC_BEGUN && q->t0 < r->t1)
-			is |= writes_to(t, other, q, o, append);
+			is |= uses(t, other, q, o);
 	}
-	if (r->t1 > busy) {
+	if (r->t1 > o->busy)
 		o->busy = r->t1;
-		if (append)
-			map_put(&f->busy, o->file, 0, r->t1);
-	}
 	o->user = k->tid;
 	return is;
+}
+
+/*
+ * Whether nobody else appends to the file. If somebody does, the order of time does not
+ * tell where each began: that is not known then.
+ */
+bool history_alone(struct tracer *t, struct fd_open *o)
+{
+	uintptr_t was = map_get(&t->fast->writer, o->file, 0);
+
+	if (!was)
+		map_put(&t->fast->writer, o->file, 0, (uintptr_t)o);
+	else if (was != (uintptr_t)o)
+		map_put(&t->fast->writer, o->file, 0, SEVERAL);
+	return !was || was == (uintptr_t)o;
 }
 
 /* Sizes are kept of files that somebody appends to; plus 1, so that 0 is unknown. */

@@ -111,6 +111,13 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	(void)after;
 }
 
+void fast_begun(struct tracer *t, struct task *k, int fd)
+{
+	(void)t;
+	(void)k;
+	(void)fd;
+}
+
 bool fast_mend(struct tracer *t, struct task *k, int sig)
 {
 	(void)t;
