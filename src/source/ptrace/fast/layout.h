@@ -21,7 +21,7 @@
 #define RING_FROM     0x1000 /* in the slot */
 #define RING_SIZE     0x10000
 #define RING_SLACK    0x2200 /* a record may reach this far beyond the limit */
-#define SLOTS_MAX     3276   /* up to the end of the window: nothing else is in it */
+#define SLOTS_MAX     3275   /* up to 0x7fff7000: AddressSanitizer's shadow */
 
 /* In the tables: a byte for each number of a call, then strings. */
 #define SHAPES_AT     TABLES_AT

@@ -227,8 +227,8 @@ static int add_stubs(struct space *s, struct task *k, uint64_t at)
 }
 
 /*
- * The slots, and stubs near an address. They take the whole window, so that a gs of the
- * program's own is never taken for ours.
+ * The slots, and stubs near an address. With the hook they fill the window up to the
+ * shadow, so that a gs of the program's own is never taken for ours.
  */
 static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t near)
 {
