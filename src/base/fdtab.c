@@ -3,8 +3,8 @@
  *
  * Two questions an operation: fdinfo, kept open, says position, flags, mount and inode;
  * readlink says the path at this moment. Only when one of them has changed since the
- * last time is the file looked up anew. A pipe or socket has no path that could change:
- * its inode is enough.
+ * last time is the file looked up anew. A socket or a pipe without a name has no path
+ * that could change: its inode is enough.
  */
 #include "iops/fdtab.h"
 #include "iops/map.h"
@@ -313,7 +313,7 @@ static void refresh(
 	bool known =
 		s->file && s->mount == in->mount && s->inode == in->inode && in->inode;
 
-	if (known && (s->type == FILE_PIPE || s->type == FILE_SOCKET))
+	if (known && (s->type == FILE_PIPE || s->type == FILE_SOCKET) && *s->path != '/')
 		return;
 	int dir = task->dir ? task->dir - 1 : link_at(task, s->fd, at);
 	ssize_t n = readlinkat(dir, task->dir ? s->number : at, path, sizeof(path));
