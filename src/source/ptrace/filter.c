@@ -50,7 +50,7 @@ static const struct condition {
 } conditions[] = {
 	/* A child that hides from us. */
 	{ "clone", 0, true, { CLONE_UNTRACED }, 1 },
-	{ "fcntl", 1, false, { F_DUPFD, F_DUPFD_CLOEXEC }, 2 },
+	{ "fcntl", 1, false, { F_DUPFD, F_DUPFD_CLOEXEC, F_SETFL }, 3 },
 	{ "prctl", 0, false, { PR_SET_SECCOMP, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH },
 		3 },
 };
