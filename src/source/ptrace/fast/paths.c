@@ -202,8 +202,60 @@ static uint32_t whole_path(struct tracer *t, struct task *k, int dirfd, const ch
 	return names_add(t->names, whole, n < (int)sizeof(whole) ? n : 0);
 }
 
+/* The descriptor that a path like /dev/fd/3 means to the task itself, or -1. */
+static int own_descriptor(const struct task *k, const char *path)
+{
+	static const char *const std[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
+	unsigned pid, fd, end = 0;
+
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(path, std[i]))
+			return i;
+	if (sscanf(path, "/proc/%u/fd/%u%n", &pid, &fd, &end) == 2 && !path[end] &&
+		pid == (unsigned)k->process->pid)
+		return (int)fd;
+	if ((sscanf(path, "/dev/fd/%u%n", &fd, &end) == 1 ||
+		    sscanf(path, "/proc/self/fd/%u%n", &fd, &end) == 1 ||
+		    sscanf(path, "/proc/thread-self/fd/%u%n", &fd, &end) == 1) &&
+		!path[end])
+		return (int)fd;
+	return -1;
+}
+
+/* What is opened once more by way of its descriptor; 0: nothing of the kind. */
+static uint32_t reopened(
+	struct tracer *t, struct task *k, const char *path, const struct statx *x)
+{
+	int fd = own_descriptor(k, path);
+	const struct fd_open *o = fd < 0 ? NULL : history_of(t, k, fd);
+
+	if (!o)
+		return 0;
+	const struct file *f = names_file(t->names, o->file);
+	return f->inode == x->stx_ino && f->major == x->stx_dev_major &&
+			       f->minor == x->stx_dev_minor
+		       ? o->file
+		       : 0;
+}
+
+/* open(2), O_TMPFILE: the path is that of a directory. The name is the kernel's own. */
+static uint32_t unnamed_file(
+	struct tracer *t, struct task *k, const char *dir, const struct statx *x)
+{
+	char path[2 * PATH_MAX];
+	struct stat is;
+	ssize_t n = real_path(k, dir, NULL, path, NULL);
+
+	if (n <= 0)
+		n = snprintf(path, PATH_MAX, "%s", dir);
+	n += snprintf(path + n, sizeof(path) - n, "/#%llu (deleted)",
+		(unsigned long long)x->stx_ino);
+	as_stat(x, &is);
+	return fdtab_file(t->fdtab, &k->fd, path, n, x->stx_mnt_id, &is);
+}
+
 static uint32_t named_file(struct tracer *t, struct task *k, const struct fast_rec *r,
-	bool at, const struct statx *x)
+	bool at, int flags, const struct statx *x)
 {
 	const uint8_t *more = (const uint8_t *)r;
 	char path[PATH_LEN + 1];
@@ -215,9 +267,14 @@ static uint32_t named_file(struct tracer *t, struct task *k, const struct fast_r
 	path[len] = 0;
 	if (!len || (x->stx_mode & S_IFMT) == S_IFLNK)
 		return find_path(t, k, (int)r->result, "", x);
+	uint32_t again = reopened(t, k, path, x);
+	if (again)
+		return again;
 	uint32_t full = whole_path(t, k, at ? (int)r->arg[0] : AT_FDCWD, path);
 	if (!full)
 		return find_path(t, k, (int)r->result, "", x);
+	if ((flags & O_TMPFILE) == O_TMPFILE)
+		return unnamed_file(t, k, names_get(t->names, full), x);
 	uint64_t key = (uint64_t)full << 32 | t->fast->epoch,
 		 id = x->stx_ino * 31 + x->stx_dev_minor * 7 + x->stx_dev_major +
 		      x->stx_mnt_id * 1000003;
@@ -284,8 +341,8 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 			new.file =
 				fdtab_file(t->fdtab, &k->fd, name, n, x.stx_mnt_id, &is);
 	} else {
-		new.file = named_file(t, k, r, c->shape == SHAPE_OPEN1, &x);
 		new.flags = flags_of(r, c->name);
+		new.file = named_file(t, k, r, c->shape == SHAPE_OPEN1, new.flags, &x);
 	}
 	if (!new.file)
 		return;
