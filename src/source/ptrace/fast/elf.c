@@ -423,6 +423,17 @@ int elf_plan(struct elf *x, uint64_t call, struct plan *out)
 	return out->length ? 0 : -ENOEXEC;
 }
 
+/* Without them only what is known can be asked. */
+void elf_bytes(struct elf *x, const uint8_t *file)
+{
+	x->file = file;
+}
+
+bool elf_knows(struct elf *x, uint64_t call)
+{
+	return map_get(&x->plans, call, 0) != 0;
+}
+
 struct elf *elf_new(const uint8_t *file, size_t size)
 {
 	struct elf *x = calloc(1, sizeof(*x));

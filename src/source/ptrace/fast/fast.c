@@ -48,7 +48,6 @@ void fast_close(struct tracer *t)
 		return;
 	fdtrack_free(f->track);
 	texts_free(f);
-	paths_free(f);
 	map_fini(&f->ends);
 	map_fini(&f->writer);
 	map_fini(&f->known);

@@ -158,7 +158,6 @@ struct fast_dir {
 	uint32_t name, real; /* names: as it was given, and its real path */
 	uint32_t epoch;
 	pid_t pid;
-	int fd; /* O_PATH; 0: none */
 	uint64_t since;
 };
 
@@ -211,6 +210,8 @@ struct plan {
 /* elf.c: of the bytes of a file, which are borrowed; call: where in it. 0, or -errno. */
 struct elf;
 struct elf *elf_new(const uint8_t *file, size_t size);
+void elf_bytes(struct elf *x, const uint8_t *file);
+bool elf_knows(struct elf *x, uint64_t call);
 int elf_plan(struct elf *x, uint64_t call, struct plan *out);
 void elf_free(struct elf *x);
 
@@ -269,7 +270,6 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
-void paths_free(struct fast *f);
 
 /* setup.c: the state of a task before calls are made in its name. */
 struct stand;

@@ -47,12 +47,9 @@ static uint32_t start_of(struct tracer *t, struct task *k, int dirfd)
 	return p->cwd;
 }
 
-/*
- * The real path of what is found at a path, if it is that inode. Bytes, or 0. keep: a
- * way to it (O_PATH), to be closed; NULL: not wanted.
- */
+/* The real path of what is found at a path, if it is that inode. Bytes, or 0. */
 static ssize_t real_path(
-	struct task *k, const char *full, const struct stat *is, char *out, int *keep)
+	struct task *k, const char *full, const struct stat *is, char *out)
 {
 	char at[PATH_MAX + 32];
 	struct stat st;
@@ -68,11 +65,17 @@ static ssize_t real_path(
 		snprintf(at, sizeof(at), "/proc/self/fd/%d", fd);
 		n = readlink(at, out, PATH_MAX);
 	}
-	if (keep)
-		*keep = fd;
-	else
-		close(fd);
+	close(fd);
 	return n > 0 && *out == '/' ? n : 0;
+}
+
+static int look_at(struct task *k, const char *full, struct stat *st)
+{
+	char at[PATH_MAX + 32];
+
+	if (snprintf(at, sizeof(at), "/proc/%d/root%s", k->tid, full) >= (int)sizeof(at))
+		return -ENAMETOOLONG;
+	return lstat(at, st) < 0 ? -errno : 0;
 }
 
 static bool is_deleted(const char *path)
@@ -84,8 +87,8 @@ static bool is_deleted(const char *path)
 }
 
 /*
- * Directories that files were opened in: their real paths, and a way to look into them.
- * Valid while no directory is known to have another path.
+ * Directories that files were opened in: their real paths. Valid while no directory is
+ * known to have another path. None is kept open, as umount(8) would find it busy.
  */
 static struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *full)
 {
@@ -102,22 +105,13 @@ static struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *ful
 	if (d->name == name && d->epoch == t->fast->epoch && d->pid == k->process->pid &&
 		fast_tsc() - d->since < DIR_TICKS)
 		return d;
-	if (d->fd > 0)
-		close(d->fd);
 	*d = (struct fast_dir){ .name = name,
 		.epoch = t->fast->epoch,
 		.pid = k->process->pid,
 		.since = fast_tsc() };
-	ssize_t n = real_path(k, text, NULL, path, &d->fd);
+	ssize_t n = real_path(k, text, NULL, path);
 	d->real = n > 0 ? names_add(t->names, path, n) : 0;
 	return d->real ? d : NULL;
-}
-
-void paths_free(struct fast *f)
-{
-	for (int i = 0; i < FAST_DIRS; i++)
-		if (f->dir[i].fd > 0)
-			close(f->dir[i].fd);
 }
 
 static ssize_t in_dir(const struct tracer *t, const struct fast_dir *d, const char *base,
@@ -145,11 +139,11 @@ static uint32_t find_path(
 	ssize_t n = 0;
 
 	as_stat(x, &is);
-	bool there = d && !fstatat(d->fd, base + 1, &st, AT_SYMLINK_NOFOLLOW);
+	bool there = d && !look_at(k, full, &st);
 	if (there && st.st_ino == is.st_ino && st.st_dev == is.st_dev)
 		n = in_dir(t, d, base, path, sizeof(path));
 	if (!n && *full == '/' && (there || !d))
-		n = real_path(k, full, &is, path, NULL);
+		n = real_path(k, full, &is, path);
 	if (!n) {
 		if (!history_ends_later(t, k, fd))
 			fdtab_ask(t->fdtab, &k->fd, fd, &v);
@@ -244,7 +238,7 @@ static uint32_t unnamed_file(
 {
 	char path[2 * PATH_MAX];
 	struct stat is;
-	ssize_t n = real_path(k, dir, NULL, path, NULL);
+	ssize_t n = real_path(k, dir, NULL, path);
 
 	if (n <= 0)
 		n = snprintf(path, PATH_MAX, "%s", dir);
@@ -402,7 +396,7 @@ static uint32_t by_real_dir(struct tracer *t, struct task *k, uint32_t name)
 		return 0;
 	memcpy(dir, full, base - full);
 	dir[base - full] = 0;
-	ssize_t n = real_path(k, dir, NULL, path, NULL);
+	ssize_t n = real_path(k, dir, NULL, path);
 	if (n <= 0 || n + strlen(base) >= sizeof(path))
 		return 0;
 	strcpy(path + n, base);
@@ -425,12 +419,9 @@ static bool rename_all(struct tracer *t, struct task *k, uint32_t from, uint32_t
 
 static bool is_dir(struct tracer *t, struct task *k, uint32_t name)
 {
-	char at[PATH_MAX + 32];
 	struct stat st;
 
-	return snprintf(at, sizeof(at), "/proc/%d/root%s", k->tid,
-		       names_get(t->names, name)) < (int)sizeof(at) &&
-	       !lstat(at, &st) && S_ISDIR(st.st_mode);
+	return !look_at(k, names_get(t->names, name), &st) && S_ISDIR(st.st_mode);
 }
 
 /*

@@ -19,10 +19,13 @@
 
 enum { JUMP = 5 };
 
+/* A file, mapped only while it is looked at: one that can be unmounted must not be busy.
+ */
 struct text {
-	uint8_t *file;
 	size_t size;
+	struct timespec changed;
 	struct elf *elf;
+	struct text *older; /* what it was before it changed */
 };
 
 /* A mapping of code, as /proc/PID/maps tells. */
@@ -65,10 +68,12 @@ static int find_mapping(pid_t tid, uint64_t at, struct mapping *m)
 
 static void text_free(struct text *x)
 {
-	elf_free(x->elf);
-	if (x->file)
-		munmap(x->file, x->size);
-	free(x);
+	while (x) {
+		struct text *older = x->older;
+		elf_free(x->elf);
+		free(x);
+		x = older;
+	}
 }
 
 void texts_free(struct fast *f)
@@ -79,43 +84,46 @@ void texts_free(struct fast *f)
 	map_fini(&f->texts);
 }
 
-/* An empty text stands for a file of which nothing can be known. */
-static struct text *text_open(pid_t tid, const struct mapping *m)
+/* The file that is mapped there, or -ENOEXEC. */
+static int text_open(pid_t tid, const struct mapping *m, struct stat *st)
 {
 	char path[PATH_MAX + 48];
-	struct text *x = calloc(1, sizeof(*x));
-	struct stat st;
 
-	if (!x)
-		return NULL;
 	snprintf(path, sizeof(path), "/proc/%d/root%s", tid, m->path);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return x;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0 &&
-		st.st_ino == m->inode) {
-		x->size = st.st_size;
-		x->file = mmap(NULL, x->size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (x->file == MAP_FAILED)
-			x->file = NULL;
-		else
-			x->elf = elf_new(x->file, x->size);
-	}
+		return -ENOEXEC;
+	if (!fstat(fd, st) && S_ISREG(st->st_mode) && st->st_size > 0 &&
+		st->st_ino == m->inode)
+		return fd;
 	close(fd);
-	return x;
+	return -ENOEXEC;
 }
 
-static struct text *text_of(struct fast *f, pid_t tid, const struct mapping *m)
+static bool is_same(const struct text *x, const struct stat *st)
 {
-	struct text *x = (struct text *)map_get(&f->texts, m->dev, m->inode);
+	return x->size == (size_t)st->st_size &&
+	       x->changed.tv_sec == st->st_ctim.tv_sec &&
+	       x->changed.tv_nsec == st->st_ctim.tv_nsec;
+}
 
-	if (x)
-		return x;
-	x = text_open(tid, m);
-	if (x && map_put(&f->texts, m->dev, m->inode, (uintptr_t)x) < 0) {
+static struct text *text_of(
+	struct fast *f, const struct mapping *m, const struct stat *st)
+{
+	struct text *was = (struct text *)map_get(&f->texts, m->dev, m->inode);
+
+	if (was && is_same(was, st))
+		return was;
+	struct text *x = calloc(1, sizeof(*x));
+	if (!x)
+		return NULL;
+	*x = (struct text){ .size = st->st_size, .changed = st->st_ctim };
+	x->elf = elf_new(NULL, x->size);
+	if (!x->elf || map_put(&f->texts, m->dev, m->inode, (uintptr_t)x) < 0) {
 		text_free(x);
 		return NULL;
 	}
+	x->older = was;
 	return x;
 }
 
@@ -133,10 +141,34 @@ static int compare(pid_t tid, uint64_t at, const struct plan *p)
 	return 0;
 }
 
+/* A call that is asked for the first time. */
+static int look_at_file(const struct code *c, pid_t tid, uint64_t at, struct plan *out)
+{
+	struct mapping m;
+	struct stat st;
+	int err = find_mapping(tid, at, &m);
+	int fd = err < 0 ? err : text_open(tid, &m, &st);
+
+	if (fd < 0)
+		return fd;
+	void *file = !is_same(c->text, &st)
+			     ? MAP_FAILED
+			     : mmap(NULL, c->text->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (file == MAP_FAILED)
+		return -ESTALE;
+	elf_bytes(c->text->elf, file);
+	err = elf_plan(c->text->elf, at - c->from + c->offset, out);
+	elf_bytes(c->text->elf, NULL);
+	munmap(file, c->text->size);
+	return err;
+}
+
 static int plan_in(const struct code *c, pid_t tid, uint64_t at, struct plan *out)
 {
-	int err = c->text->elf ? elf_plan(c->text->elf, at - c->from + c->offset, out)
-			       : -ENOEXEC;
+	uint64_t call = at - c->from + c->offset;
+	int err = elf_knows(c->text->elf, call) ? elf_plan(c->text->elf, call, out)
+						: look_at_file(c, tid, at, out);
 
 	return err < 0 ? err : compare(tid, at, out);
 }
@@ -144,11 +176,14 @@ static int plan_in(const struct code *c, pid_t tid, uint64_t at, struct plan *ou
 static int find_code(struct fast *f, pid_t tid, uint64_t at, struct code *out)
 {
 	struct mapping m;
+	struct stat st;
 	int err = find_mapping(tid, at, &m);
+	int fd = err < 0 ? err : text_open(tid, &m, &st);
 
-	if (err < 0)
-		return err;
-	*out = (struct code){ m.from, m.to, m.offset, text_of(f, tid, &m) };
+	if (fd < 0)
+		return fd;
+	close(fd);
+	*out = (struct code){ m.from, m.to, m.offset, text_of(f, &m, &st) };
 	return out->text ? 0 : -ENOMEM;
 }
 
