@@ -242,6 +242,30 @@ static int settle(struct task *k)
 	return 0;
 }
 
+/* core(5): what the kernel writes there is on the account of the task that has crashed.
+ */
+static bool may_have_dumped(const struct task *k)
+{
+	unsigned long status = 0;
+
+	if (ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &status) < 0)
+		return false;
+	switch (status & 0x7f) {
+	case SIGQUIT:
+	case SIGILL:
+	case SIGTRAP:
+	case SIGABRT:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGSEGV:
+	case SIGXCPU:
+	case SIGXFSZ:
+	case SIGSYS:
+		return true;
+	}
+	return false;
+}
+
 /* At exec the account is closed, at the task's end the verdict is said. */
 void task_check(struct tracer *t, struct task *k, bool verdict)
 {
@@ -255,7 +279,7 @@ void task_check(struct tracer *t, struct task *k, bool verdict)
 	op.ret = k->off.calls;
 	op.offset = k->off.bytes;
 	op.want = k->counted;
-	op.fd = err < 0 ? -1 : 0;
+	op.fd = err < 0 || (k->off.calls > 0 && may_have_dumped(k)) ? -1 : 0;
 	tracer_put(t, &op);
 
 	struct op ledger = life(t, k, OP_LEDGER);
