@@ -67,6 +67,7 @@ static const struct fast_call fast_calls[] = {
 	{ "fchdir", ROLE_CWD, SHAPE_PASS },
 	{ "chroot", ROLE_CWD, SHAPE_PASS },
 	{ "pivot_root", ROLE_CWD, SHAPE_PASS },
+	{ "umount2", ROLE_CWD, SHAPE_PASS }, /* nothing of it is looked at any more */
 	{ "setns", ROLE_CWD, SHAPE_PASS },
 	{ "unshare", ROLE_OWN, SHAPE_PASS },
 	{ "seccomp", ROLE_LOCK, SHAPE_PASS },
