@@ -213,6 +213,7 @@ const struct syscall_desc syscalls[] = {
 	CONTROL(fchdir, 81, 133, 50, 0),
 	CONTROL(chroot, 161, 61, 51, 0),
 	CONTROL(pivot_root, 155, 217, 41, 0),
+	CONTROL(mlockall, 151, 152, 230, 0),
 	CONTROL(umount2, 166, 52, 39, 0),
 	{ .name = NULL },
 };

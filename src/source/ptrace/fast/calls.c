@@ -69,6 +69,7 @@ static const struct fast_call fast_calls[] = {
 	{ "pivot_root", ROLE_CWD, SHAPE_PASS },
 	{ "umount2", ROLE_CWD, SHAPE_PASS }, /* nothing of it is looked at any more */
 	{ "setns", ROLE_CWD, SHAPE_PASS },
+	{ "mlockall", ROLE_NONE, SHAPE_PASS },
 	{ "unshare", ROLE_OWN, SHAPE_PASS },
 	{ "seccomp", ROLE_LOCK, SHAPE_PASS },
 	{ "prctl", ROLE_LOCK, SHAPE_PASS },

@@ -201,6 +201,8 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 			task_hook(t, k);
 		return 0;
 	}
+	if (in->entry.nr == SYS_mlockall && !k->space->lean)
+		return patch_lean(t, k, ip - 2);
 	if (is_lock(in)) {
 		for (int i = 0; i < 3; i++)
 			k->call.arg[i] = in->entry.args[i];

@@ -114,6 +114,7 @@ struct space {
 	bool locked;  /* by a filter of its own: nothing more can be mapped */
 	bool barrier; /* membarrier(2) works */
 	bool undone;  /* the patches were taken back */
+	bool lean;    /* its memory is locked: no more than what is used is mapped */
 	unsigned hits;
 	struct rings *rings;
 	struct map index; /* address of a site -> its number plus 1 */
@@ -279,11 +280,13 @@ int stand_begin(struct task *k, struct stand *s);
 int stand_end(struct task *k, struct stand *s, uint64_t ip);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
+int setup_trim(struct tracer *t, struct task *k, struct stand *s);
 int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s);
 
 /* patch.c */
 struct user_regs_struct;
 int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops);
+int patch_lean(struct tracer *t, struct task *k, uint64_t at);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
 void patch_again(struct tracer *t, struct task *k, struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);

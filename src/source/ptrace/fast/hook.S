@@ -300,7 +300,7 @@ hook_end:
  * close is a call that stops, which tells the tracer.
  */
 	.globl setup_code, setup_trap, setup_barrier, setup_barrier_trap
-	.globl setup_map, setup_map_trap, setup_end
+	.globl setup_map, setup_map_trap, setup_unmap, setup_unmap_trap, setup_end
 
 setup_code:
 	movl	$319, %eax		/* memfd_create(NAME, MFD_CLOEXEC|MFD_ALLOW_SEALING) */
@@ -370,6 +370,18 @@ setup_map:
 	movq	$-1, %rdi
 	syscall
 setup_map_trap:
+	hlt
+
+setup_unmap:
+	movl	$11, %eax		/* munmap(r14, r15) */
+	movq	%r14, %rdi
+	movq	%r15, %rsi
+	syscall
+	movq	%rax, %rbx
+	movl	$3, %eax
+	movq	$-1, %rdi
+	syscall
+setup_unmap_trap:
 	hlt
 setup_end:
 #endif

@@ -112,7 +112,7 @@ extern const uint8_t hook_code[], hook_enter[], hook_saved[], hook_flagged[],
 	hook_kept[], hook_done[], hook_new_sys[], hook_new_post[], hook_new_kept[],
 	hook_stat_sys[], hook_new_end[], hook_end[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
-	setup_map[], setup_map_trap[], setup_end[];
+	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_end[];
 #endif
 
 #endif

@@ -308,6 +308,24 @@ int patch_prepare(struct tracer *t, struct task *k, uint64_t at)
 	return 1;
 }
 
+/* Before all memory of the target is locked: ours would count, and be real. */
+int patch_lean(struct tracer *t, struct task *k, uint64_t at)
+{
+	struct space *sp = k->space;
+	struct stand st;
+
+	sp->lean = true;
+	if (sp->state == SPACE_COLD)
+		sp->state = SPACE_REFUSED;
+	if (sp->state != SPACE_READY || sp->locked || stand_begin(k, &st) < 0)
+		return 0;
+	int err = setup_trim(t, k, &st);
+	if (err == -ESRCH)
+		return err;
+	stand_end(k, &st, at);
+	return 1;
+}
+
 /* What stands there may be a breakpoint that was copied with the memory. */
 void patch_again(struct tracer *t, struct task *k, struct site *s)
 {

@@ -26,6 +26,7 @@ struct space *space_copy(struct space *of)
 	s->locked = of->locked;
 	s->barrier = of->barrier;
 	s->undone = of->undone;
+	s->lean = of->lean;
 	s->hits = of->hits;
 	if (!of->nsites)
 		goto rings;
