@@ -358,6 +358,8 @@ static int put_notice(struct stats *s, const struct op *op, struct proc *p)
 		t->threads += op->fd == 0;
 		t->matched += op->fd == 0 && !op->ret && !op->offset;
 		t->unchecked += op->fd != 0;
+		if (op->fd)
+			break;
 		/* Without sign: a log can say anything. */
 		t->off_calls = (int64_t)((uint64_t)t->off_calls + op->ret);
 		t->off_bytes = (int64_t)((uint64_t)t->off_bytes + op->offset);
