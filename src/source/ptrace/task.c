@@ -202,11 +202,17 @@ void task_baseline(struct tracer *t, struct task *k)
 		k->base.calls = -1; /* never to be settled */
 }
 
+static bool in_exec(const struct task *k)
+{
+	return k->call.row >= 0 && !strncmp(syscalls[k->call.row].name, "execve", 6);
+}
+
 /*
  * What the kernel has counted for the task against what was counted here: each call
  * adds its weight to syscr + syscw, and its weight times the result to rchar + wchar.
  * A call in flight at the task's death may have been made or not. An exec begins a new
- * account, as the kernel charges the reading of the program to the task.
+ * account, as the kernel charges the reading of the program to the task; who dies in the
+ * middle of it has made no other calls.
  */
 static int settle(struct task *k)
 {
@@ -228,10 +234,11 @@ static int settle(struct task *k)
 	 * made again by the kernel, and counted, without our seeing it.
 	 */
 	int64_t again = k->slot.ctl ? k->process->signals - k->signals : 0;
-	bool sure = calls >= 0 && calls <= weight + k->unsure + again;
+	bool exec = in_exec(k);
+	bool sure = calls >= 0 && (exec || calls <= weight + k->unsure + again);
 	if (!sure)
 		k->off.calls += calls;
-	if (!sure || !weight)
+	if (!sure || (!weight && !exec))
 		k->off.bytes += bytes;
 	k->unsure = 0;
 	k->storage[0] += now.storage_read - k->base.storage_read;
