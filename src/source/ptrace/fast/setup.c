@@ -50,6 +50,15 @@ static int wait_for(struct tracer *t, struct task *k, int event, int request)
 	int status;
 
 	for (;;) {
+		siginfo_t info = { .si_pid = 0 };
+		/* Once it is reaped its counters are gone. */
+		if (!waitid(P_PID, k->tid, &info,
+			    WSTOPPED | WEXITED | WNOWAIT | __WALL) &&
+			info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED &&
+			!k->exiting) {
+			drain_task(t, k);
+			task_exiting(t, k);
+		}
 		if (waitpid(k->tid, &status, __WALL) < 0) {
 			if (errno == EINTR)
 				continue;
