@@ -254,9 +254,7 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 	int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
-	if (!c)
-		return true;
-	if (!is_result(c, r->result))
+	if (!c || t->fast->shape[nr] == SHAPE_PASS || !is_result(c, r->result))
 		return false;
 	const struct syscall_desc *d = &syscalls[row];
 	if (d->weight && t->countable)
