@@ -90,8 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	if (len < 3)
 		return 0;
-	struct rig *r = rig_new(1 + bytes[0] % RIG_TASKS, bytes[0] & 4 ? getpid() : NOBODY,
-		bytes[0] & 8 ? "all" : "data");
+	struct rig *r = rig_new(1 + bytes[0] % RIG_TASKS,
+		bytes[0] & 4 ? getpid() : NOBODY, bytes[0] & 8 ? "all" : "data");
 	FUZZ_CHECK(r);
 	r->check = check;
 	if (bytes[0] & 16 && r->ntasks > 1)
