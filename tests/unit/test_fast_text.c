@@ -407,6 +407,39 @@ static void changed_cave(void **state)
 	munmap(m, size);
 }
 
+/* An address space remembers where code was: not for longer than it is there. */
+static void remembered(void **state)
+{
+	struct space *space = space_new();
+	struct plan p, again;
+	uint64_t at = 0;
+	size_t size;
+	uint8_t *m = map_again(mov_5, &at, &size);
+
+	(void)state;
+	assert_int_equal(plan_at(at + 5, &p), 0);
+	for (int i = 0; i < 20; i++) {
+		memset(&again, 0, sizeof(again));
+		assert_int_equal(
+			text_plan_again(&fast, space, getpid(), at + 5, &again), 0);
+		assert_memory_equal(&p, &again, sizeof(p));
+		assert_int_equal(text_plan_again(&fast, space, getpid(),
+					 address(mov_7) + 7, &again),
+			0);
+		assert_true(text_plan_again(
+				    &fast, space, getpid(), address(space), &again) < 0);
+	}
+	munmap(m, size);
+	assert_int_equal(
+		text_plan_again(&fast, space, getpid(), at + 5, &again), -EFAULT);
+	uint8_t *other = mmap(m, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_equal(other, m);
+	assert_int_equal(
+		text_plan_again(&fast, space, getpid(), at + 5, &again), -EACCES);
+	munmap(m, size);
+	space_put(space);
+}
+
 /* Memory that is shared with a file is everybody's. */
 static void shared(void **state)
 {
@@ -445,6 +478,7 @@ int main(void)
 		TEST(anonymous),
 		TEST(changed),
 		TEST(changed_cave),
+		TEST(remembered),
 		TEST(shared),
 	};
 
