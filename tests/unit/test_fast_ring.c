@@ -465,7 +465,7 @@ static void odd_descriptors(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof(fds) / sizeof(*fds); i++) {
-		opened(0, n, n, fds[i] < 0 ? -fds[i] % 4096 : fds[i], "/x");
+		opened(0, n, n, fds[i] & INT32_MAX, "/x");
 		data(0, SYS_write, n + 1, fds[i], 5);
 		struct fast_rec *rec = call(0, SYS_dup, n + 2, fds[i]);
 		rec->result = fds[i];
