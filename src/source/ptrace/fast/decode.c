@@ -56,8 +56,10 @@ static void one_side(struct tracer *t, struct task *k, const struct fast_rec *r,
 	}
 	if (!explicit)
 		history_moved(t, o, op->ret);
-	if (op->kind == OP_WRITE && op->offset != OP_NO_OFFSET)
-		history_wrote(t, o, op->offset + op->ret);
+	int64_t end;
+	if (op->kind == OP_WRITE && op->offset != OP_NO_OFFSET &&
+		!__builtin_add_overflow(op->offset, op->ret, &end))
+		history_wrote(t, o, end);
 	if (contested)
 		op->offset = OP_NO_OFFSET;
 }
@@ -209,7 +211,7 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 	case ROLE_SIZE:
 		o = fdtrack_get(k->files, (int)arg[0]);
 		if (o && map_get(&t->fast->ends, o->file, 0))
-			map_put(&t->fast->ends, o->file, 0, arg[1] + 1);
+			history_ends(t, o->file, arg[1]);
 		break;
 	case ROLE_RANGE:
 		if (arg[2] & 4 /* CLOSE_RANGE_CLOEXEC */)
@@ -239,14 +241,21 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 	}
 }
 
-/* A record that is complete. */
-void decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
+/* What no call returns: read(2) and errno(3) name the limits. */
+static bool is_result(const struct fast_call *c, int64_t ret)
 {
-	int row = r->nr < NR_MAX ? t->row[ABI_X86_64][r->nr] : -1;
+	return c->role != ROLE_DATA || (ret >= -4095 && ret <= 0x7ffff000);
+}
+
+/* A record that is complete. false: no call has left it. */
+bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
+{
+	uint32_t nr = rec_nr(r);
+	int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
-	if (!c)
-		return;
+	if (!c || t->fast->shape[nr] == SHAPE_PASS || !is_result(c, r->result))
+		return false;
 	const struct syscall_desc *d = &syscalls[row];
 	if (d->weight && t->countable)
 		account(k, d, r->result);
@@ -263,12 +272,14 @@ void decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 	} else if (c->role != ROLE_DATA) {
 		decode_role(t, k, c, r->arg, r->result, r->t0);
 	}
+	return true;
 }
 
 /* A call in flight: its files are known now; when it ends they may be others. */
 void decode_begun(struct tracer *t, struct task *k, const struct fast_rec *r)
 {
-	int row = r->nr < NR_MAX ? t->row[ABI_X86_64][r->nr] : -1;
+	uint32_t nr = rec_nr(r);
+	int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 	struct slot *s = &k->slot;
 

@@ -19,9 +19,10 @@ struct cursor {
 
 static uint64_t key_of(const struct fast *f, const struct fast_rec *r)
 {
-	unsigned shape = r->nr < NSHAPES ? f->shape[r->nr] : SHAPE_PASS;
+	uint32_t nr = rec_nr(r);
+	unsigned shape = nr < NSHAPES ? f->shape[nr] : SHAPE_PASS;
 
-	return (shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD) || r->nr == 32 /* dup */
+	return (shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD) || nr == 32 /* dup */
 		       ? r->t1
 		       : r->t0;
 }
@@ -87,11 +88,11 @@ static void take(struct tracer *t, struct cursor *c)
 		return;
 	}
 	unsigned size = rec_size(t->fast, r);
-	decode_put(t, c->task, r);
-	s->tail += size;
+	if (size > c->head - s->tail || !rec_may_be(t->fast, r) ||
+		!decode_put(t, c->task, r))
+		distrust(t, c->task);
 	t->fast->records++;
-	if (s->tail > c->head)
-		s->tail = c->head; /* it lied about a length */
+	s->tail = size > c->head - s->tail ? c->head : s->tail + size;
 }
 
 static void give_room(struct task *k)
@@ -135,6 +136,16 @@ static void merge(struct tracer *t, struct cursor *c, unsigned n, uint64_t until
 		}
 		if (!more)
 			c[i] = c[--n];
+	}
+	/* What is left is young, or says that it is yet to be. */
+	for (unsigned i = 0; i < n; i++) {
+		if (c[i].flight || c[i].key <= t->fast->now)
+			continue;
+		const struct slot *s = &c[i].task->slot;
+		if (rec_may_be(t->fast, slot_rec(s, s->tail)))
+			continue;
+		distrust(t, c[i].task);
+		c[i].task->slot.tail = c[i].head;
 	}
 }
 

@@ -420,7 +420,7 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	/* Others have moved it meanwhile: by that much it is further now. */
 	if (o && was != OP_NO_OFFSET && o->offset != OP_NO_OFFSET &&
 		after != OP_NO_OFFSET)
-		after += o->offset - was;
+		after = (int64_t)((uint64_t)after + o->offset - was);
 	history_seed(t, k, fd, v, after, k->entered);
 	o = fdtrack_get(k->files, fd);
 	if (!o)
@@ -429,7 +429,7 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	if (wrote == OP_NO_OFFSET)
 		return;
 	if (appends(o) && history_alone(t, o))
-		map_put(&t->fast->ends, o->file, 0, wrote + 1);
+		history_ends(t, o->file, (uint64_t)wrote);
 	else
 		history_wrote(t, o, wrote);
 }

@@ -179,6 +179,7 @@ struct fast {
 	struct fast_dir dir[FAST_DIRS];
 	uint32_t epoch; /* of paths */
 	uint64_t pass;  /* of the drain */
+	uint64_t now;   /* by the time stamp counter, or a little later */
 	uint64_t records;
 	uint64_t drained_ns, nap_ns;
 	unsigned patched, refused;
@@ -235,7 +236,12 @@ static inline bool in_hook(uint64_t ip)
 	return ip >= HOOK_AT && ip < HOOK_AT + HOOK_SIZE;
 }
 
-/* ring.c */
+/* ring.c: see there what of a record can be believed. */
+static inline uint32_t rec_nr(const struct fast_rec *r)
+{
+	return __atomic_load_n(&r->nr, __ATOMIC_RELAXED); /* once: it may change */
+}
+bool rec_may_be(struct fast *f, const struct fast_rec *r);
 struct rings *rings_new(int fd, size_t size);
 struct rings *rings_get(struct rings *r);
 void rings_put(struct rings *r);
@@ -261,8 +267,8 @@ bool history_contested(
 	struct tracer *t, struct task *k, const struct fast_rec *r, struct fd_open *o);
 bool history_alone(struct tracer *t, struct fd_open *o);
 int64_t history_end_of(struct tracer *t, const struct fd_open *o);
+void history_ends(struct tracer *t, uint32_t file, uint64_t end);
 void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end);
-
 bool history_ends_later(struct tracer *t, const struct task *k, int fd);
 bool history_seeks(struct tracer *t, uint32_t file);
 
@@ -294,7 +300,7 @@ void task_hook(struct tracer *t, struct task *k);
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
 
 /* decode.c */
-void decode_put(struct tracer *t, struct task *k, const struct fast_rec *r);
+bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r);
 void decode_begun(struct tracer *t, struct task *k, const struct fast_rec *r);
 void new_epoch(struct fast *f);
 void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,

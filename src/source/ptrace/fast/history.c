@@ -156,7 +156,7 @@ bool history_ends_later(struct tracer *t, const struct task *k, int fd)
 		uint64_t head = slot_head(&other->slot, &sane);
 		for (uint64_t at = other->slot.tail; at < head;) {
 			const struct fast_rec *r = slot_rec(&other->slot, at);
-			if (r->nr == 3 /* close */ && (int)r->arg[0] == fd)
+			if (rec_nr(r) == 3 /* close */ && (int)r->arg[0] == fd)
 				return true;
 			at += rec_size(f, r);
 		}
@@ -168,7 +168,8 @@ bool history_ends_later(struct tracer *t, const struct task *k, int fd)
 static int moves(struct tracer *t, const struct task *k, const struct fast_rec *r,
 	const struct fd_open *o)
 {
-	int row = r->nr < NR_MAX ? t->row[ABI_X86_64][r->nr] : -1;
+	uint32_t nr = rec_nr(r);
+	int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
 	if (!c || (c->role != ROLE_SEEK && c->role != ROLE_DATA))
@@ -209,8 +210,9 @@ static bool moves_later(
 			int how = moves(t, k, r, o);
 			if (how > 1)
 				return false;
-			if (how && r->result > 0)
-				*by += r->result;
+			int64_t result = r->result;
+			if (how && result > 0 && __builtin_add_overflow(*by, result, by))
+				return false;
 		}
 	}
 	return true;
@@ -279,16 +281,16 @@ struct fd_open *history_of(struct tracer *t, struct task *k, int fd)
 void history_moved(struct tracer *t, struct fd_open *o, int64_t by)
 {
 	(void)t;
-	if (o->offset != OP_NO_OFFSET)
-		o->offset += by;
-	if (o->loose)
+	if (o->offset == OP_NO_OFFSET || o->loose ||
+		__builtin_add_overflow(o->offset, by, &o->offset))
 		o->offset = OP_NO_OFFSET;
 }
 
 static bool uses(struct tracer *t, const struct task *k, const struct fast_rec *r,
 	const struct fd_open *o)
 {
-	int row = r->nr < NR_MAX ? t->row[ABI_X86_64][r->nr] : -1;
+	uint32_t nr = rec_nr(r);
+	int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
 	return c && c->role == ROLE_DATA && syscalls[row].fd >= 0 &&
@@ -340,6 +342,12 @@ bool history_alone(struct tracer *t, struct fd_open *o)
 }
 
 /* Sizes are kept of files that somebody appends to; plus 1, so that 0 is unknown. */
+void history_ends(struct tracer *t, uint32_t file, uint64_t end)
+{
+	if (end < INT64_MAX)
+		map_put(&t->fast->ends, file, 0, end + 1);
+}
+
 int64_t history_end_of(struct tracer *t, const struct fd_open *o)
 {
 	return (int64_t)map_get(&t->fast->ends, o->file, 0) - 1;
@@ -349,7 +357,7 @@ void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end)
 {
 	if (t->fast->ends.n && map_get(&t->fast->ends, o->file, 0))
 		if (end > history_end_of(t, o))
-			map_put(&t->fast->ends, o->file, 0, end + 1);
+			history_ends(t, o->file, (uint64_t)end);
 }
 
 /* The same at a stop: those of the task itself can be asked. */

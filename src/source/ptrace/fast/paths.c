@@ -104,7 +104,7 @@ static struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *ful
 	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
 	if (d->name == name && d->epoch == t->fast->epoch && d->pid == k->process->pid &&
 		fast_tsc() - d->since < DIR_TICKS)
-		return d;
+		return d->real ? d : NULL;
 	*d = (struct fast_dir){ .name = name,
 		.epoch = t->fast->epoch,
 		.pid = k->process->pid,
@@ -350,7 +350,7 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	if (!new.seeks)
 		return;
 	if (new.flags & O_APPEND || map_get(&t->fast->ends, new.file, 0))
-		map_put(&t->fast->ends, new.file, 0, x.stx_size + 1);
+		history_ends(t, new.file, x.stx_size);
 	if (new.flags & O_APPEND)
 		only_writer(t, fdtrack_get(k->files, (int)r->result));
 }

@@ -142,9 +142,10 @@ uint64_t slot_head(const struct slot *s, bool *sane)
 unsigned rec_size(const struct fast *f, const struct fast_rec *r)
 {
 	const uint8_t *more = (const uint8_t *)r;
+	uint32_t nr = rec_nr(r);
 	uint64_t len, len2;
 
-	switch (r->nr < NSHAPES ? f->shape[r->nr] : SHAPE_PASS) {
+	switch (nr < NSHAPES ? f->shape[nr] : SHAPE_PASS) {
 	case SHAPE_TWO:
 		return R_TWO_SIZE;
 	case SHAPE_OPEN0:
@@ -166,4 +167,14 @@ unsigned rec_size(const struct fast *f, const struct fast_rec *r)
 		return (R_PATHS + len + len2 + 2 + 63) / 64 * 64;
 	}
 	return R_SIZE;
+}
+
+/* Has it been, since we began? A counter of another CPU may be a little ahead. */
+bool rec_may_be(struct fast *f, const struct fast_rec *r)
+{
+	enum { AHEAD = 1 << 20 };
+
+	if (r->t1 > f->now)
+		f->now = fast_tsc() + AHEAD;
+	return r->t0 >= f->clock.tsc0 && r->t0 <= r->t1 && r->t1 <= f->now;
 }

@@ -1,0 +1,197 @@
+/*
+ * test_fast_calls.c - the fast path's table of calls against syscalls[]
+ */
+#include <stdio.h>
+
+#ifdef __x86_64__
+#include "../../src/source/ptrace/fast/fast.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static struct fast index_of(const char *want)
+{
+	struct fast f = { .after = 0 };
+	struct syscall_set set;
+	const char *bad;
+
+	assert_int_equal(syscall_set_parse(&set, want, &bad), 0);
+	fast_calls_index(&f, &set);
+	return f;
+}
+
+/* The table begins with read and ends with a call that has no name. */
+static const struct fast_call *table(void)
+{
+	struct fast f = index_of("data");
+
+	return f.call[syscall_by_name("read")];
+}
+
+static int nr_of(const char *name)
+{
+	int row = syscall_by_name(name);
+
+	return row < 0 ? -1 : syscalls[row].nr[ABI_X86_64];
+}
+
+static void names(void **state)
+{
+	struct fast f = index_of("data");
+	unsigned n = 0, rows = 0;
+
+	(void)state;
+	for (const struct fast_call *c = table(); c->name; c++, n++) {
+		int row = syscall_by_name(c->name);
+		if (row < 0)
+			fail_msg("%s is no row of syscalls[]", c->name);
+		if (f.call[row] != c)
+			fail_msg("%s is there twice", c->name);
+		assert_in_range(nr_of(c->name), 0, NSHAPES - 1);
+		assert_true(fast_concerns(c->name));
+	}
+	for (unsigned i = 0; i < sizeof(f.call) / sizeof(*f.call); i++)
+		rows += f.call[i] != NULL;
+	assert_int_equal(rows, n);
+	assert_true(syscall_rows() <= sizeof(f.call) / sizeof(*f.call));
+	assert_false(fast_concerns("mkdir"));
+	assert_false(fast_concerns(""));
+	assert_false(fast_concerns("rea"));
+}
+
+/* Where the hook and those who read its records look is where the call has it. */
+static bool fits(const struct fast_call *c, const struct syscall_desc *d)
+{
+	switch (c->shape) {
+	case SHAPE_PASS:
+		return c->role != ROLE_DATA;
+	case SHAPE_PLAIN: /* four arguments are kept */
+		return d->fd < 4 && d->size < 4 && d->offset < 4 && d->flags < 4 &&
+		       d->path < 0 && d->form != FORM_VEC && d->form != FORM_MSG &&
+		       d->form != FORM_TWO;
+	case SHAPE_VEC:
+		return d->form == FORM_VEC && d->fd == 0 && d->offset < 4;
+	case SHAPE_MSG:
+		return d->form == FORM_MSG && d->fd == 0 && d->flags < 4;
+	case SHAPE_TWO:
+		return d->form == FORM_TWO && d->fd >= 0 && d->fd < 4 && d->fd2 >= 0 &&
+		       d->fd2 < 4 && d->size <= 4;
+	case SHAPE_OPEN0:
+		return d->form == FORM_OPEN && d->path == 0 && c->role == ROLE_OPEN;
+	case SHAPE_OPEN1:
+		return d->form == FORM_OPEN && d->path == 1 && d->fd == 0 &&
+		       c->role == ROLE_OPEN;
+	case SHAPE_NEWFD:
+		return d->form == FORM_NEWFD && c->role == ROLE_OPEN;
+	case SHAPE_PATH0:
+	case SHAPE_PATHS01:
+		return d->path == 0 && c->role == ROLE_PATH;
+	case SHAPE_PATH1:
+	case SHAPE_PATHS13:
+		return d->path == 1 && c->role == ROLE_PATH;
+	}
+	return false;
+}
+
+static void shapes(void **state)
+{
+	(void)state;
+	for (const struct fast_call *c = table(); c->name; c++)
+		if (!fits(c, &syscalls[syscall_by_name(c->name)]))
+			fail_msg("%s: shape %d", c->name, c->shape);
+}
+
+/* Where the roles look: their descriptors are in argument 0. */
+static void roles(void **state)
+{
+	(void)state;
+	for (const struct fast_call *c = table(); c->name; c++) {
+		const struct syscall_desc *d = &syscalls[syscall_by_name(c->name)];
+		bool first = c->role == ROLE_SEEK || c->role == ROLE_SIZE ||
+			     c->role == ROLE_CLOSE || c->role == ROLE_DUP ||
+			     c->role == ROLE_DUP_TO || c->role == ROLE_FCNTL;
+		if (first && d->fd > 0)
+			fail_msg("%s: its descriptor is argument %d", c->name, d->fd);
+		assert_int_not_equal(c->role, ROLE_NONE);
+		/* What is counted by the kernel has to be by us. */
+		if (d->weight)
+			assert_int_equal(c->role, ROLE_DATA);
+	}
+}
+
+/* A call that is wanted with its path has to stop. */
+static void what_is_wanted(void **state)
+{
+	struct fast data = index_of("data"), all = index_of("all");
+
+	(void)state;
+	assert_int_equal(data.shape[nr_of("read")], SHAPE_PLAIN);
+	assert_int_equal(all.shape[nr_of("read")], SHAPE_PLAIN);
+	assert_int_equal(data.shape[nr_of("openat")], SHAPE_OPEN1);
+	assert_int_equal(data.shape[nr_of("rename")], SHAPE_PATHS01);
+	for (int row = 0; syscalls[row].name; row++) {
+		const struct syscall_desc *d = &syscalls[row];
+		if (d->nr[ABI_X86_64] < 0 || d->nr[ABI_X86_64] >= NSHAPES)
+			continue;
+		if (!data.call[row] || d->form == FORM_PATH || d->form == FORM_OPEN ||
+			d->form == FORM_NEWFD)
+			assert_int_equal(all.shape[d->nr[ABI_X86_64]], SHAPE_PASS);
+		else
+			assert_int_equal(
+				all.shape[d->nr[ABI_X86_64]], data.call[row]->shape);
+	}
+}
+
+/* Numbers that drain.c and history.c have by themselves. */
+static void numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(nr_of("close"), 3);
+	assert_int_equal(nr_of("dup"), 32);
+}
+
+/* What the filter lets through is the place behind a call in the hook. */
+static void addresses(void **state)
+{
+	uint32_t at[FAST_CALLS];
+	unsigned n = fast_addresses(at), calls = 0;
+
+	(void)state;
+	assert_int_equal(n, FAST_CALLS);
+	for (unsigned i = 0; i < n; i++) {
+		assert_true(in_hook(at[i]));
+		assert_memory_equal(hook_code + (at[i] - HOOK_AT) - 2, "\x0f\x05", 2);
+		for (unsigned j = 0; j < i; j++)
+			assert_int_not_equal(at[i], at[j]);
+	}
+	/* No other one is in there. */
+	for (const uint8_t *p = hook_code; p + 1 < hook_end; p++)
+		calls += p[0] == 0x0f && p[1] == 0x05;
+	assert_int_equal(calls, n);
+	assert_true(hook_end - hook_code <= 0x1000);
+	assert_true(setup_end - setup_code <= 0x1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),
+		cmocka_unit_test(shapes),
+		cmocka_unit_test(roles),
+		cmocka_unit_test(what_is_wanted),
+		cmocka_unit_test(numbers),
+		cmocka_unit_test(addresses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+	puts("1..0 # SKIP no fast path on this machine");
+	return 0;
+}
+#endif
