@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define IN_SETUP(label) (SETUP_AT + (uint64_t)((label)-setup_code))
@@ -41,6 +42,37 @@ int mem_write(int mem, uint64_t at, const void *from, size_t len)
 	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
 }
 
+enum { STOPPED = 1, ENDED };
+
+/*
+ * Sleep until there is news of a task. Not in wait(2) itself: the first thread of a
+ * process that is killed may be dead without a word while others, which we serve next,
+ * are not. That is -ESRCH.
+ */
+static int look(const struct task *k)
+{
+	enum { BUSY = 200, NAP_NS = 50 * 1000, PATIENCE = 20 };
+	const struct timespec nap = { 0, NAP_NS };
+
+	for (unsigned i = 0;; i++) {
+		siginfo_t info = { .si_pid = 0 };
+		if (waitid(P_PID, k->tid, &info,
+			    WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL) < 0 &&
+			errno != EINTR)
+			return -ESRCH;
+		if (info.si_pid)
+			return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED
+				       ? STOPPED
+				       : ENDED;
+		if (i < BUSY)
+			continue;
+		nanosleep(&nap, NULL);
+		char state = i % PATIENCE ? 'R' : tracee_state(k->tid);
+		if (!state || state == 'Z' || state == 'X')
+			return -ESRCH;
+	}
+}
+
 /*
  * Until the task stops as expected: 0. -ESRCH: it has died, or stands elsewhere, which
  * is in the queue then.
@@ -50,12 +82,11 @@ static int wait_for(struct tracer *t, struct task *k, int event, int request)
 	int status;
 
 	for (;;) {
-		siginfo_t info = { .si_pid = 0 };
+		int news = look(k);
+		if (news < 0)
+			return news;
 		/* Once it is reaped its counters are gone. */
-		if (!waitid(P_PID, k->tid, &info,
-			    WSTOPPED | WEXITED | WNOWAIT | __WALL) &&
-			info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED &&
-			!k->exiting) {
+		if (news == ENDED && !k->exiting) {
 			drain_task(t, k);
 			task_exiting(t, k);
 		}
