@@ -110,3 +110,12 @@ struct site *space_site_of_patch(struct space *s, uint64_t ip)
 			return &s->site[n];
 	return NULL;
 }
+
+/* Likewise, by its second jump. */
+struct site *space_site_of_cave(struct space *s, uint64_t ip)
+{
+	for (unsigned n = 0; n < s->nsites; n++)
+		if (s->site[n].cave == ip && s->site[n].cave)
+			return &s->site[n];
+	return NULL;
+}
