@@ -140,6 +140,9 @@ void dispatch_begin(struct tracer *t, struct task *k)
 		return;
 	if (ptrace(GET_DISPATCH, k->tid, sizeof(now), &now) < 0) {
 		t->dispatch = errno == ESRCH;
+		if (!t->dispatch)
+			snprintf(t->no_patch, sizeof(t->no_patch),
+				"attach needs Linux 6.4 or newer");
 		return;
 	}
 	if (now.mode)
