@@ -390,7 +390,7 @@ static int start(struct front *f, struct front_job job, front_work *work)
 	sigprocmask(SIG_BLOCK, &set, &f->mask);
 	signal(SIGCHLD, SIG_DFL);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	f->tracer = f->signals < 0				     ? -1
+	f->tracer = f->signals < 0                           ? -1
 		    : !f->launch && job.options->patch_after ? fork_guard()
 							     : fork();
 	if (f->tracer == 0) {

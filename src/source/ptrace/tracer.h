@@ -138,9 +138,9 @@ struct tracer {
 	bool stopping; /* detach from all */
 	bool dispatch; /* of processes attached to: fast/dispatch.c */
 	uint64_t stopping_ns, tick_ns;
-	bool halted;   /* cannot detach: only stop counting */
-	long options;  /* of PTRACE_SEIZE */
-	bool ended;    /* the command has ended */
+	bool halted;  /* cannot detach: only stop counting */
+	long options; /* of PTRACE_SEIZE */
+	bool ended;   /* the command has ended */
 	uint64_t ended_ns;
 	char no_patch[100];          /* why there is no fast path; "" if there is */
 	struct fast *fast;           /* NULL: all operations stop */

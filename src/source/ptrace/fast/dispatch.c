@@ -168,7 +168,7 @@ void dispatch_exec(struct tracer *t, struct task *k)
 
 /*
  * The signal was raised while it was blocked: then the kernel has unblocked it and taken
- * the handler away. Only worth asking where anything else is blocked.
+ * the handler away. Only worth asking where anything else is blocked, or this was.
  */
 static int keep_handler(struct tracer *t, struct task *k)
 {
@@ -177,8 +177,8 @@ static int keep_handler(struct tracer *t, struct task *k)
 	struct stand s = { .call_at = HOOK_AT + (uint64_t)(hook_free_sys - hook_code) };
 
 	ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask);
-	if (!mask || k->space->locked || !ask_habits(k->tid, &h) || h.caught ||
-		stand_begin(k, &s) < 0)
+	if ((!mask && !k->unblocked) || k->space->locked || !ask_habits(k->tid, &h) ||
+		h.caught || stand_begin(k, &s) < 0)
 		return 0;
 	int err = set_handler(t, k, &s, ACTION_AT);
 	if (err == -ESRCH)
@@ -301,8 +301,7 @@ void dispatch_leave(struct tracer *t, struct task *k)
 	if (k->dispatched)
 		switch_off(k);
 	k->dispatched = k->aside = false;
-	if (k->unblocked &&
-		!ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask)) {
+	if (k->unblocked && !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask)) {
 		mask |= sigsys;
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
 	}

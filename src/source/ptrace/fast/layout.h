@@ -50,7 +50,7 @@
 #define SHAPE_PATH1   9
 #define SHAPE_PATHS01 10 /* two of them */
 #define SHAPE_PATHS13 11
-#define SHAPE_FREE  0x80 /* not at all: the call is made from the hook */
+#define SHAPE_FREE    0x80 /* not at all: the call is made from the hook */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00
@@ -111,8 +111,8 @@ struct fast_rec {
 };
 
 /* The code to be copied to HOOK_AT and SETUP_AT, and places in it. */
-extern const uint8_t hook_code[], hook_free[], hook_free_sys[],
-	hook_free_post[], hook_free_end[], hook_guarded[], hook_enter[], hook_saved[], hook_flagged[],
+extern const uint8_t hook_code[], hook_free[], hook_free_sys[], hook_free_post[],
+	hook_free_end[], hook_guarded[], hook_enter[], hook_saved[], hook_flagged[],
 	hook_special[], hook_special_end[], hook_load[], hook_load_end[],
 	hook_fault_sum[], hook_fault_two[], hook_fault_path[], hook_fault_paths[],
 	hook_paths_at[], hook_paths_end[], hook_sum_at[], hook_sum_end[], hook_two_at[],

@@ -124,8 +124,8 @@ static bool in_stub(const struct site *s, struct user_regs_struct *r)
 }
 
 /* A call that is not recorded; behind it nothing but the way back. */
-static void in_free(struct user_regs_struct *r, const struct site *s,
-	const struct fast_ctl *c)
+static void in_free(
+	struct user_regs_struct *r, const struct site *s, const struct fast_ctl *c)
 {
 	if (r->rip >= AT(hook_free_post)) {
 		if (r->rip > AT(hook_free_post))
@@ -148,7 +148,7 @@ static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r
 	struct fast_ctl *c = k->slot.ctl;
 	bool guarded = between(r->rip, hook_guarded, hook_enter);
 	uint64_t back = r->rip == AT(hook_enter) || r->rip == AT(hook_guarded) ? r->rcx
-			: guarded					       ? r->r11
+			: guarded                                              ? r->r11
 									       : c->ret;
 	struct site *s = space_site_of_stub(k->space, back);
 

@@ -290,8 +290,8 @@ static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 /*
  * At the stop before a call that costs so many of them: if its site is hot, patch it, and
  * make the call again through the hook. The first patch of an address space takes as long
- * as about two dozen stops, so it has to have had as many. 1: the task is to be resumed as
- * it is; 0: the call goes on as ever; -ESRCH: it stands elsewhere.
+ * as about two dozen stops, so it has to have had as many. 1: the task is to be resumed
+ * as it is; 0: the call goes on as ever; -ESRCH: it stands elsewhere.
  */
 int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops)
 {
