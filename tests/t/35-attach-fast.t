@@ -31,7 +31,8 @@ begin -f 16 60
 before=$(clean)
 i=0; while [ $i -lt "${TIMES:-20}" ]; do
 	timeout 10 "$IOPS" attach -q -d 0.03 --json -o b.json $pid || break
-	[ "$(clean)" = "$before" ] && [ "$(json b.json "$all_verified")" = True ] || break
+	[ "$(clean)" = "$before" ] || break
+	[ "$(json b.json "$all_verified")" = True ] || break
 	i=$((i + 1))
 done
 is "sixteen threads, again and again" $i "${TIMES:-20}"

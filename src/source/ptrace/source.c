@@ -52,9 +52,9 @@ static void patch(struct tracer *t, const struct source_args *args)
 {
 	const char *why = !args->patch_after ? "--no-patch"
 			  : !args->launch    ? ""
-			  : !args->filter      ? "--no-filter"
-			  : !t->filter         ? "a set-id program"
-					       : "";
+			  : !args->filter    ? "--no-filter"
+			  : !t->filter       ? "a set-id program"
+					     : "";
 
 	t->dispatch = !args->launch;
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);

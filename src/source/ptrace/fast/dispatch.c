@@ -130,39 +130,47 @@ static void unblock(struct task *k)
 	k->unblocked = k->seized;
 }
 
-/* At an interrupt's stop, or at the first one of a new task. */
-void dispatch_begin(struct tracer *t, struct task *k)
+static bool begin(struct tracer *t, struct task *k)
 {
 	struct dispatch_config now;
 
-	if (!t->dispatch || k->dispatched || !k->space || t->stopping || k->held_back ||
-		WSTOPSIG(k->status) != SIGTRAP)
-		return;
+	if (!k->space || t->stopping || k->held_back || WSTOPSIG(k->status) != SIGTRAP)
+		return false;
 	if (ptrace(GET_DISPATCH, k->tid, sizeof(now), &now) < 0) {
 		t->dispatch = errno == ESRCH;
 		if (!t->dispatch)
 			snprintf(t->no_patch, sizeof(t->no_patch),
 				"attach needs Linux 6.4 or newer");
-		return;
+		return false;
 	}
 	if (now.mode)
-		return; /* the program's own */
+		return false; /* the program's own */
 	if (k->space->state == SPACE_COLD)
 		prepare(t, k);
 	if (k->space->state != SPACE_READY || switch_on(k) < 0)
-		return;
+		return false;
 	unblock(k);
-	k->dispatched = true;
-	k->sysmode = false;
+	return true;
 }
 
-/* The kernel has switched it off. To be switched on where the new program begins. */
+/* At an interrupt's stop, or at the first one of a new task. */
+void dispatch_begin(struct tracer *t, struct task *k)
+{
+	if (!t->dispatch || k->dispatched)
+		return;
+	k->dispatched = begin(t, k);
+	k->sysmode = !k->dispatched;
+}
+
+/*
+ * The kernel has switched it off. To be switched on where the new program begins: an
+ * interrupt is forgotten at any other stop, so there is to be none before.
+ */
 void dispatch_exec(struct tracer *t, struct task *k)
 {
 	if (!t->dispatch)
 		return;
-	k->dispatched = k->aside = k->unblocked = false;
-	k->sysmode = true;
+	k->dispatched = k->aside = k->unblocked = k->sysmode = false;
 	ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 }
 
