@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/prctl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,11 +131,19 @@ static void unblock(struct task *k)
 	k->unblocked = k->seized;
 }
 
+static void stop_at_each(struct task *k)
+{
+	switch_off(k);
+	k->dispatched = k->aside = false;
+	k->sysmode = true;
+}
+
 static bool begin(struct tracer *t, struct task *k)
 {
 	struct dispatch_config now;
 
-	if (!k->space || t->stopping || k->held_back || WSTOPSIG(k->status) != SIGTRAP)
+	if (!k->space || k->space->quit || t->stopping || k->held_back ||
+		WSTOPSIG(k->status) != SIGTRAP)
 		return false;
 	if (ptrace(GET_DISPATCH, k->tid, sizeof(now), &now) < 0) {
 		t->dispatch = errno == ESRCH;
@@ -156,6 +165,8 @@ static bool begin(struct tracer *t, struct task *k)
 /* At an interrupt's stop, or at the first one of a new task. */
 void dispatch_begin(struct tracer *t, struct task *k)
 {
+	if (k->dispatched && k->space->quit)
+		stop_at_each(k);
 	if (!t->dispatch || k->dispatched)
 		return;
 	k->dispatched = begin(t, k);
@@ -201,6 +212,46 @@ static bool is_shape(const struct tracer *t, uint64_t nr)
 	return nr < NSHAPES && t->fast->shape[nr] != SHAPE_PASS;
 }
 
+/* A program that wants the signal or the dispatch for itself, or judges its calls. */
+static bool is_rival(const struct user_regs_struct *r)
+{
+	switch (r->orig_rax) {
+	case SYS_rt_sigaction:
+		return r->rdi == SIGSYS && r->rsi;
+	case SYS_prctl:
+		return r->rdi == PR_SET_SECCOMP || r->rdi == PR_SET_SYSCALL_USER_DISPATCH;
+	case SYS_seccomp:
+		return r->rdi <= 1; /* SECCOMP_SET_MODE_STRICT, _FILTER */
+	}
+	return false;
+}
+
+static void interrupt(struct tracer *t, struct task *k, void *space)
+{
+	(void)t;
+	if (k->space == space && k->state == TASK_RUNNING)
+		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+}
+
+/* Before its call: all of its memory goes back to two stops for good. 0 or -ESRCH. */
+static int quit(struct tracer *t, struct task *k, uint64_t at)
+{
+	struct stand s = { .call_at = HOOK_AT + (uint64_t)(hook_free_sys - hook_code) };
+
+	if (stand_begin(k, &s) < 0)
+		return -ESRCH;
+	if (set_handler(t, k, &s, DEFAULT_AT) == -ESRCH)
+		return -ESRCH;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
+	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s.mask), &s.mask);
+	k->space->quit = true;
+	if (patch_undo(t, k, at) == -ESRCH)
+		return -ESRCH;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
+	tasks_each(t, interrupt, k->space);
+	return 0;
+}
+
 /* Through the hook, if that can be. As patch_dispatched(). full: its ring was. */
 static int through_hook(
 	struct tracer *t, struct task *k, struct user_regs_struct *r, bool full)
@@ -238,18 +289,25 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	bool full = c && !k->distrusted && c->head >= c->limit;
 	drain_task(t, k);
 	k->entered = fast_tsc();
-	if (!t->stopping && keep_handler(t, k) < 0)
+	if (!t->stopping && !k->space->quit && keep_handler(t, k) < 0)
 		return -ESRCH;
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return -ESRCH;
 	int done = 0;
-	if (!t->stopping && info.si_arch == AUDIT_ARCH_X86_64 &&
+	if (!k->space->quit && !t->stopping && !k->space->locked && is_rival(&r) &&
+		quit(t, k, r.rip - 2) < 0)
+		return -ESRCH;
+	if (!k->space->quit && !t->stopping && info.si_arch == AUDIT_ARCH_X86_64 &&
 		is_shape(t, r.orig_rax) && !k->slotless)
 		done = through_hook(t, k, &r, full);
 	if (done)
 		return done;
-	switch_off(k);
-	k->aside = true;
+	if (k->space->quit) {
+		stop_at_each(k);
+	} else {
+		switch_off(k);
+		k->aside = true;
+	}
 	r.rip -= 2;
 	r.rax = r.orig_rax;
 	r.orig_rax = -1;
@@ -336,7 +394,7 @@ void dispatch_restore(struct tracer *t, struct task *k)
 	patch_restore(sp, k->tid);
 	if (sp->locked || stand_anywhere(k, &s) < 0)
 		return;
-	int err = set_handler(t, k, &s, DEFAULT_AT);
+	int err = sp->quit ? 0 : set_handler(t, k, &s, DEFAULT_AT);
 	for (unsigned i = 0; !err && i < sp->nstubs; i++)
 		err = unmap(t, k, &s, sp->stubs[i].at, 4096);
 	if (!err && sp->rings)

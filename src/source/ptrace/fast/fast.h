@@ -118,6 +118,7 @@ struct space {
 	bool locked;  /* by a filter of its own: nothing more can be mapped */
 	bool barrier; /* membarrier(2) works */
 	bool undone;  /* the patches were taken back */
+	bool quit;    /* nothing of it is to be dispatched any more */
 	bool left;    /* some of its tasks have been let go */
 	unsigned hits;
 	struct rings *rings;

@@ -24,6 +24,7 @@ struct space *space_copy(struct space *of)
 		return NULL;
 	s->state = of->state;
 	s->locked = of->locked;
+	s->quit = of->quit;
 	s->barrier = of->barrier;
 	s->undone = of->undone;
 	s->hits = of->hits;
