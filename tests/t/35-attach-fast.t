@@ -22,7 +22,7 @@ begin 4 4
 before=$(clean)
 timeout 10 "$IOPS" attach -d 1 --json -o a.json $pid
 is "nothing is left: code, gs, dispatch, masks, filters" "$(clean)" "$before"
-is "most operations go without a stop" "$(json a.json 'j["run"]["fast_path"]["operations"] > 3 * j["run"]["fast_path"]["stopped"] > 0')" True
+is "most operations go without a stop" "$(json a.json 'j["run"]["fast_path"]["operations"] > 100 + 3 * j["run"]["fast_path"]["stopped"]')" True
 is "... and agree with the kernel's counters" "$(json a.json "$all_verified")" True
 wait $pid
 is "the program has found nothing wrong" "$(tail -n 1 mixed.txt)" good
