@@ -52,6 +52,18 @@ static inline int launch_go(const struct launch *l, enum launch_how how)
 }
 
 /*
+ * Which byte of a tracer's id is 1, so that it can guard the calls that it makes stop in
+ * a program which runs on after it: fast/guard.c. Its low half is not 0. -1: none.
+ */
+static inline int launch_guard_byte(pid_t tid)
+{
+	for (int i = 0; i < 3 && (tid & 0xffff); i++)
+		if ((tid >> 8 * i & 0xff) == 1)
+			return i;
+	return -1;
+}
+
+/*
  * In the command-to-be: make wanted calls stop for the tracer. patch: also those that the
  * fast path has to know of, and none that its hook makes. 0 or -errno.
  */

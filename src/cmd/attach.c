@@ -36,6 +36,6 @@ const struct command command_attach = {
 	.args = "[options] PID...",
 	.help = "report the I/O of running processes; they go on unharmed\n"
 		"\nEnds with the processes, after --duration, or with Ctrl-C.",
-	.takes = "ofJHBSTCePYIbldiNURLqv",
+	.takes = "ofJHBSTCePYIbldiNGEURLqv",
 	.main = attach,
 };

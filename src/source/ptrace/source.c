@@ -50,16 +50,18 @@ static bool loses_rights(const char *command)
 /* The fast path, or why not. */
 static void patch(struct tracer *t, const struct source_args *args)
 {
-	const char *why = !args->launch        ? "attach stops at every call"
-			  : !args->patch_after ? "--no-patch"
-			  : !args->filter      ? "--no-filter"
-			  : !t->filter         ? "a set-id program"
-					       : "";
+	const char *why = !args->patch_after ? "--no-patch"
+			  : !args->launch    ? ""
+			  : !args->filter    ? "--no-filter"
+			  : !t->filter       ? "a set-id program"
+					     : "";
 
+	t->dispatch = !args->launch;
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);
 	if (!*why && !fast_probe(t->no_patch, sizeof(t->no_patch)) &&
 		fast_open(t, args->patch_after) < 0)
 		snprintf(t->no_patch, sizeof(t->no_patch), "out of memory");
+	t->dispatch &= t->fast != NULL;
 }
 
 static struct tracer *tracer_new(const struct source_args *args)
@@ -294,6 +296,7 @@ static int ptrace_step(struct source *base, struct sink *to)
 		tracer_put(t, &t->found[t->nfound - 1]);
 
 	int got = wait_next(t, &k);
+	stops_tick(t);
 	if (got == -EINTR)
 		return over(t) ? 0 : 1;
 	if (!got && t->launch && !t->ended && !t->launch->ended) {
@@ -327,9 +330,11 @@ static int ptrace_close(struct source *base)
 	/* The filter stays in the tasks for life: they must be served to their end. */
 	t->sink = NULL;
 	ptrace_stop(base);
-	while (t->ntasks && ((got = wait_next(t, &k)) > 0 || got == -EINTR))
+	while (t->ntasks && ((got = wait_next(t, &k)) > 0 || got == -EINTR)) {
 		if (got > 0)
 			stops_dispatch(t, k);
+		stops_tick(t);
+	}
 	free(t->found);
 	tracer_free(t);
 	return 0;

@@ -14,10 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { FEW_TASKS = 256, TICK_NS = 5 * 1000 * 1000 };
+static const uint64_t LATE_NS = 200 * 1000 * 1000;
+
 /* ESRCH all over: a stopped task may be killed at any moment. Its end will be told. */
 static void resume(struct tracer *t, struct task *k, int sig)
 {
-	bool exit_wanted = k->call.row >= 0 || (k->sysmode && t->sink);
+	bool exit_wanted = k->call.row >= 0 || k->aside || (k->sysmode && t->sink);
 
 	ptrace(exit_wanted ? PTRACE_SYSCALL : PTRACE_CONT, k->tid, 0, sig);
 	queue_resumed(t, k);
@@ -40,12 +43,61 @@ static void detach(struct tracer *t, struct task *k, int sig)
 	task_drop(t, k);
 }
 
+/* Those that share memory stand until all of them do: then it can be restored. */
+struct group {
+	struct space *space;
+	struct task **task;
+	unsigned n, running;
+};
+
+static void add_to_group(struct tracer *t, struct task *k, void *arg)
+{
+	struct group *g = arg;
+
+	(void)t;
+	if (k->space != g->space)
+		return;
+	if (k->waits && k->state == TASK_STOPPED)
+		g->task[g->n++] = k;
+	else
+		g->running += !k->exiting;
+}
+
+static void detach_group(struct tracer *t, struct space *s, bool late)
+{
+	struct group g = { .space = s, .task = calloc(t->ntasks, sizeof(*g.task)) };
+
+	if (!g.task)
+		return;
+	tasks_each(t, add_to_group, &g);
+	if (g.n && (!g.running || late)) {
+		for (unsigned i = 0; i < g.n; i++)
+			dispatch_leave(t, g.task[i]);
+		if (g.running)
+			s->left = true;
+		else if (!s->left)
+			dispatch_restore(t, g.task[0]);
+		for (unsigned i = 0; i < g.n; i++)
+			if (g.task[i]->state == TASK_STOPPED)
+				detach(t, g.task[i], 0);
+	}
+	free(g.task);
+}
+
 static void go_on(struct tracer *t, struct task *k, int sig)
 {
-	if (t->stopping)
-		detach(t, k, sig);
-	else
+	if (!t->stopping) {
 		resume(t, k, sig);
+	} else if (k->exiting || !dispatch_holds(t, k)) {
+		detach(t, k, sig);
+	} else if (!dispatch_stands(k)) {
+		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+		resume(t, k, sig);
+	} else {
+		k->waits = true;
+		if (t->ntasks < FEW_TASKS)
+			detach_group(t, k->space, false);
+	}
 }
 
 /* false: it was killed meanwhile, and stands elsewhere now if at all. */
@@ -63,6 +115,7 @@ static void entered(
 	if (control_hands_over(t, k)) {
 		k->process->started = true; /* even if it is the command itself */
 		task_note(t, k, NOTE_HANDED, k->call.row);
+		dispatch_leave(t, k);
 		detach(t, k, 0);
 		return;
 	}
@@ -103,7 +156,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
-		if (t->fast && in_hook(in.instruction_pointer))
+		if (k->slot.ctl && in_hook(in.instruction_pointer))
 			resume(t, k, 0); /* is in its ring */
 		else
 			entered(t, k, &in);
@@ -114,6 +167,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	call_leave(t, k, in.exit.rval, now);
+	dispatch_again(t, k);
 	if (t->stopping && (in.exit.rval == -EINTR || op_interrupted(in.exit.rval))) {
 		/* To be detached only where the kernel decides about the restart. */
 		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
@@ -157,6 +211,12 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		k->sysmode = true;
 		ptrace(PTRACE_SETOPTIONS, k->tid, 0, t->options & ~PTRACE_O_EXITKILL);
 		resume(t, k, 0);
+		return;
+	}
+	int trapped = sig == SIGSYS ? dispatch_trap(t, k) : 0;
+	if (trapped) {
+		if (trapped > 0)
+			go_on(t, k, 0);
 		return;
 	}
 	k->process->signals++;
@@ -315,5 +375,46 @@ void stops_detach_all(struct tracer *t)
 	if (t->stopping)
 		return;
 	t->stopping = true;
+	t->stopping_ns = tracer_now(t);
 	tasks_each(t, interrupt, NULL);
+}
+
+struct waiting {
+	struct space **space;
+	unsigned n;
+};
+
+static void add_space(struct tracer *t, struct task *k, void *arg)
+{
+	struct waiting *w = arg;
+
+	(void)t;
+	if (!k->waits)
+		return;
+	for (unsigned i = 0; i < w->n; i++)
+		if (w->space[i] == k->space)
+			return;
+	w->space[w->n++] = k->space;
+}
+
+/*
+ * Now and then while stopping. A parent that sleeps in vfork(2) stops only when its child
+ * has gone on: then the code stays patched, which does no harm.
+ */
+void stops_tick(struct tracer *t)
+{
+	uint64_t now = t->stopping && t->dispatch ? tracer_now(t) : 0;
+
+	if (now < t->tick_ns || !now)
+		return;
+	t->tick_ns = now + TICK_NS;
+	bool late = now - t->stopping_ns > LATE_NS;
+	struct waiting w = { .space = calloc(t->ntasks + 1, sizeof(*w.space)) };
+	if (w.space)
+		tasks_each(t, add_space, &w);
+	for (unsigned i = 0; i < w.n; i++)
+		detach_group(t, w.space[i], late);
+	free(w.space);
+	if (late)
+		tasks_each(t, interrupt, NULL);
 }

@@ -83,6 +83,7 @@ struct task *task_new(struct tracer *t, pid_t tid, pid_t pid)
 	k->call.row = -1;
 	k->sysmode = !t->filter;
 	fast_new(t, k);
+	p->newest = k;
 	p->ntasks++;
 	t->ntasks++;
 	return k;
@@ -111,6 +112,8 @@ void task_drop(struct tracer *t, struct task *k)
 	fdtab_forget(t->fdtab, &k->fd);
 	fast_forget(t, k);
 	map_del(&t->tasks, k->tid, 0);
+	if (k->process->newest == k)
+		k->process->newest = NULL;
 	process_leave(t, k->process);
 	free(k);
 	t->ntasks--;

@@ -57,6 +57,7 @@ struct process {
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
 	uint16_t noted;  /* bits of enum op_note */
 	uint32_t cwd;    /* name; 0: to be asked */
+	struct task *newest; /* of its tasks; NULL: that has ended */
 };
 
 /* The call that a task is inside. */
@@ -110,6 +111,10 @@ struct task {
 	bool restop;       /* a stop of its group came while we made calls for it */
 	bool regs_shared;  /* its registers are a copy of its parent's, slot and all */
 	bool trap_blocked; /* it blocked SIGTRAP when a breakpoint was set */
+	bool dispatched;   /* its calls raise SIGSYS, but those of the hook */
+	bool aside;        /* and but the one at hand, which stops twice */
+	bool unblocked;    /* it had SIGSYS blocked */
+	bool waits;        /* stands until all do that share its memory */
 	bool held_back;    /* not to run before its parent has told of it */
 	uint64_t entered;  /* its last stop before a call, by the time stamp counter */
 	int64_t fast;      /* operations that did not stop */
@@ -131,9 +136,11 @@ struct tracer {
 	uint64_t epoch_ns;
 	bool follow, wait, filter, countable;
 	bool stopping; /* detach from all */
-	bool halted;   /* cannot detach: only stop counting */
-	long options;  /* of PTRACE_SEIZE */
-	bool ended;    /* the command has ended */
+	bool dispatch; /* of processes attached to: fast/dispatch.c */
+	uint64_t stopping_ns, tick_ns;
+	bool halted;  /* cannot detach: only stop counting */
+	long options; /* of PTRACE_SEIZE */
+	bool ended;   /* the command has ended */
 	uint64_t ended_ns;
 	char no_patch[100];          /* why there is no fast path; "" if there is */
 	struct fast *fast;           /* NULL: all operations stop */
@@ -160,6 +167,7 @@ struct signal_state {
 struct stand {
 	struct user_regs_struct regs, entry;
 	uint64_t mask;
+	uint64_t call_at; /* where there is a call instruction */
 };
 
 uint64_t tracer_now(const struct tracer *t); /* since the epoch */
@@ -223,5 +231,6 @@ void place_free(struct place *p);
 /* stops.c */
 int stops_dispatch(struct tracer *t, struct task *k);
 void stops_detach_all(struct tracer *t);
+void stops_tick(struct tracer *t);
 
 #endif

@@ -217,9 +217,9 @@ static int wait_ringed(struct tracer *t)
 int wait_next(struct tracer *t, struct task **out)
 {
 	if (!t->queue) {
-		int err = t->fast && t->fast->nringed ? wait_ringed(t)
-			  : t->ntasks > 1             ? wait_many(t)
-						      : wait_single(t);
+		int err = t->fast && (t->fast->nringed || t->stopping) ? wait_ringed(t)
+			  : t->ntasks > 1                              ? wait_many(t)
+								       : wait_single(t);
 		if (err < 0)
 			return err == -ECHILD ? 0 : err;
 		if (!t->queue)

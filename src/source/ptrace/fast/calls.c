@@ -7,6 +7,7 @@
 #include "iops/op.h"
 
 #include <string.h>
+#include <sys/syscall.h>
 
 static const struct fast_call fast_calls[] = {
 	{ "read", ROLE_DATA, SHAPE_PLAIN },
@@ -95,6 +96,13 @@ unsigned fast_addresses(uint32_t out[FAST_CALLS])
 }
 
 /*
+ * Calls that are to stop where all others are made from the hook: their children have
+ * another place to return to, gs is about to change, or the handler of SIGSYS.
+ */
+static const short special[] = { SYS_clone, SYS_fork, SYS_vfork, SYS_clone3, SYS_execve,
+	SYS_execveat, SYS_arch_prctl, SYS_rt_sigaction };
+
+/*
  * A call that is wanted and has a path, or makes a descriptor, has more to tell than the
  * hook keeps: it stops.
  */
@@ -116,5 +124,23 @@ void fast_calls_index(struct fast *f, const struct syscall_set *want)
 		int nr = syscalls[row].nr[ABI_X86_64];
 		if (nr >= 0 && nr < NSHAPES && !stops_for_more(want, row))
 			f->shape[nr] = fast_calls[i].shape;
+	}
+}
+
+/* Where every call would stop: those that mean nothing to anybody need not. */
+void fast_calls_free(struct fast *f, const struct syscall_set *want)
+{
+	int16_t row[NR_MAX];
+
+	syscall_index(ABI_X86_64, row);
+	for (int nr = 0; nr < NSHAPES; nr++) {
+		bool stops = nr >= NR_MAX;
+		if (!stops && row[nr] >= 0)
+			stops = syscalls[row[nr]].sets & SET_CONTROL ||
+				syscall_traced(want, row[nr]) || f->call[row[nr]];
+		for (unsigned i = 0; i < sizeof(special) / sizeof(*special); i++)
+			stops |= nr == special[i];
+		if (!stops)
+			f->shape[nr] = SHAPE_FREE;
 	}
 }

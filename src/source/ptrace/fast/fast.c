@@ -35,6 +35,15 @@ int fast_open(struct tracer *t, unsigned after)
 	f->after = after;
 	f->epoch = 1;
 	fast_calls_index(f, &t->want);
+	if (t->dispatch) {
+		f->guards = guards_new();
+		if (!f->guards) {
+			fdtrack_free(f->track);
+			free(f);
+			return -ENOSYS;
+		}
+		fast_calls_free(f, &t->want);
+	}
 	fast_clock_start(&f->clock);
 	t->fast = f;
 	return 0;
@@ -46,6 +55,7 @@ void fast_close(struct tracer *t)
 
 	if (!f)
 		return;
+	guards_free(f->guards);
 	fdtrack_free(f->track);
 	texts_free(f);
 	map_fini(&f->ends);
@@ -106,6 +116,7 @@ void fast_first_stop(struct tracer *t, struct task *k)
 	if (t->fast && k->regs_shared)
 		leave_slot(k);
 	k->regs_shared = false;
+	dispatch_begin(t, k);
 }
 
 /* Before the records of its old life go: k may be joined by the thread that ran exec. */
@@ -132,6 +143,7 @@ void fast_exec(struct tracer *t, struct task *k)
 	k->slotless = k->process->locked;
 	history_exec(t, k);
 	k->process->cwd = 0;
+	dispatch_exec(t, k);
 }
 
 static bool is_shape(const struct tracer *t, uint64_t nr)
@@ -329,8 +341,13 @@ static void restrict_itself(struct tracer *t, struct task *k, bool prctl)
 		return;
 	}
 	/* No more time stamps, or call sites that are its own to judge. */
-	if (what == PR_SET_TSC && k->call.arg[1] != PR_TSC_SIGSEGV)
+	if (what != PR_SET_SYSCALL_USER_DISPATCH &&
+		(what != PR_SET_TSC || k->call.arg[1] != PR_TSC_SIGSEGV))
 		return;
+	if (what == PR_SET_SYSCALL_USER_DISPATCH && k->dispatched) {
+		k->dispatched = false;
+		k->sysmode = true;
+	}
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return;
 	bool had = k->slot.ctl != NULL;

@@ -6,7 +6,9 @@
  *   drain.c    rings to records, in the order of their time
  *   mend.c     a task that a signal stops inside the hook, back to its call site
  *   patch.c    hot call sites to jumps
+ *   dispatch.c the same for programs that run already: calls that raise a signal
  *   setup.c    calls made in the name of the target
+ *   guard.c    that nothing is dispatched when the tracer is dead
  *   life.c     what every task begins and ends with
  *   ring.c     slots of control words and records
  *   space.c    address spaces and what was changed in them
@@ -95,6 +97,8 @@ enum space_state { SPACE_COLD, SPACE_READY, SPACE_REFUSED };
 /* The file that all slots of an address space and of copies of it live in. */
 struct rings {
 	unsigned refs;
+	struct guards *guards;
+	struct guard *guard;
 	uint8_t *base;
 	size_t size;
 	unsigned nslots, used, nfree, *free;
@@ -115,6 +119,8 @@ struct space {
 	bool barrier; /* membarrier(2) works */
 	bool undone;  /* the patches were taken back */
 	bool lean;    /* its memory is locked: no more than what is used is mapped */
+	bool quit;    /* nothing of it is to be dispatched any more */
+	bool left;    /* some of its tasks have been let go */
 	unsigned hits;
 	struct rings *rings;
 	struct map index; /* address of a site -> its number plus 1 */
@@ -166,6 +172,7 @@ enum { FAST_DIRS = 64, SEVERAL = 1 };
 
 struct fast {
 	struct fdtrack *track;
+	struct guards *guards; /* NULL: calls are not dispatched */
 	struct fast_clock clock;
 	uint8_t shape[NSHAPES];
 	const struct fast_call *call[256]; /* by row; NULL: none */
@@ -191,6 +198,7 @@ enum { FAST_CALLS = 3 };
 bool fast_concerns(const char *name);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
+void fast_calls_free(struct fast *f, const struct syscall_set *want);
 
 /* probe.c: 0, or -errno and why not. */
 int fast_probe(char *why, size_t size);
@@ -231,6 +239,7 @@ struct site *space_site(struct space *s, uint64_t at);
 struct site *space_find(struct space *s, uint64_t at);
 struct site *space_site_of_stub(struct space *s, uint64_t ip);
 struct site *space_site_of_patch(struct space *s, uint64_t ip);
+struct site *space_site_of_cave(struct space *s, uint64_t ip);
 static inline bool in_hook(uint64_t ip)
 {
 	return ip >= HOOK_AT && ip < HOOK_AT + HOOK_SIZE;
@@ -278,12 +287,23 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 
+/* guard.c */
+struct guards *guards_new(void);
+void guards_free(struct guards *all);
+struct guard *guard_new(struct guards *all, int fd);
+void guard_free(struct guards *all, struct guard *g);
+
 /* setup.c: the state of a task before calls are made in its name. */
 struct stand;
 int mem_open(pid_t tid);
 int mem_write(int mem, uint64_t at, const void *from, size_t len);
 int stand_begin(struct task *k, struct stand *s);
 int stand_end(struct task *k, struct stand *s, uint64_t ip);
+int stand_anywhere(struct task *k, struct stand *s);
+struct user_regs_struct;
+int stand_call(struct tracer *t, struct task *k, const struct stand *s,
+	struct user_regs_struct *r);
+int stand_back(struct tracer *t, struct task *k, struct stand *s);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 int setup_trim(struct tracer *t, struct task *k, struct stand *s);
@@ -293,6 +313,8 @@ int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s);
 struct user_regs_struct;
 int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops);
 int patch_lean(struct tracer *t, struct task *k, uint64_t at);
+int patch_dispatched(struct tracer *t, struct task *k, uint64_t at);
+void patch_restore(struct space *sp, pid_t tid);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
 void patch_again(struct tracer *t, struct task *k, struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);
@@ -328,5 +350,16 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	int64_t after, int64_t wrote);
 void fast_begun(struct tracer *t, struct task *k, int fd);
 bool fast_mend(struct tracer *t, struct task *k, int sig);
+void mend_home(struct tracer *t, struct task *k);
+
+/* dispatch.c: of a task that was attached to; likewise nothing unless tracer.dispatch. */
+void dispatch_begin(struct tracer *t, struct task *k);
+void dispatch_exec(struct tracer *t, struct task *k);
+int dispatch_trap(struct tracer *t, struct task *k);
+void dispatch_again(struct tracer *t, struct task *k);
+bool dispatch_holds(const struct tracer *t, const struct task *k);
+bool dispatch_stands(const struct task *k);
+void dispatch_leave(struct tracer *t, struct task *k);
+void dispatch_restore(struct tracer *t, struct task *k);
 
 #endif

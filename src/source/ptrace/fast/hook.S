@@ -14,6 +14,7 @@
 #define CTL(word) %gs:word
 
 	.section .rodata
+	.globl hook_guarded, hook_free, hook_free_sys, hook_free_post, hook_free_end
 	.globl hook_code, hook_enter, hook_saved, hook_flagged, hook_special
 	.globl hook_special_end, hook_fault_sum, hook_fault_two, hook_fault_path
 	.globl hook_sum_at, hook_sum_end, hook_two_at, hook_two_end, hook_path_at
@@ -37,6 +38,32 @@ hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop
 	leaq	-2(%rcx), %rcx
 	jmp	*%rcx
 
+hook_other:
+	jz	hook_pass
+hook_free:	/* nobody cares for it: made from here, where nothing makes it stop */
+	restore_flags
+	movq	CTL(C_RAX), %rax
+	movq	CTL(C_RDX), %rdx
+hook_free_sys:
+	syscall
+hook_free_post:
+	movq	CTL(C_RET), %rcx
+	jmp	*%rcx
+hook_free_end:
+
+/*
+ * Entered here where the tracer may die before the program does: then nobody keeps signal
+ * handlers out of here any more. As long as it lives some byte of the word is not zero.
+ */
+hook_guarded:
+	movq	%rcx, %r11
+	movzwl	GUARD_AT, %ecx
+	jrcxz	1f
+	movq	%r11, %rcx
+	jmp	hook_enter
+1:	leaq	-2(%r11), %rcx
+	jmp	*%rcx
+
 	.balign 32
 hook_enter:
 	movq	%rcx, CTL(C_RET)
@@ -50,9 +77,9 @@ hook_flagged:
 	movq	CTL(C_RAX), %rdx
 	cmpq	$NSHAPES, %rdx
 	jae	hook_pass
-	movzbl	SHAPES_AT(%rdx), %edx
+	movsbl	SHAPES_AT(%rdx), %edx
 	testl	%edx, %edx
-	jz	hook_pass
+	jle	hook_other
 	movq	CTL(C_HEAD), %rcx
 	cmpq	CTL(C_LIMIT), %rcx
 	jae	hook_pass
@@ -300,7 +327,7 @@ hook_end:
  * close is a call that stops, which tells the tracer.
  */
 	.globl setup_code, setup_trap, setup_barrier, setup_barrier_trap
-	.globl setup_map, setup_map_trap, setup_unmap, setup_unmap_trap, setup_end
+	.globl setup_map, setup_map_trap, setup_unmap, setup_unmap_trap, setup_orphan, setup_end
 
 setup_code:
 	movl	$319, %eax		/* memfd_create(NAME, MFD_CLOEXEC|MFD_ALLOW_SEALING) */
@@ -382,6 +409,47 @@ setup_unmap:
 	movq	$-1, %rdi
 	syscall
 setup_unmap_trap:
+	hlt
+
+/*
+ * The handler of SIGSYS while calls are dispatched. The tracer keeps the signal from it,
+ * so there is none any more: nothing is to be dispatched from now on, and the call is
+ * made again. A signal that somebody has sent does what it does without a handler.
+ */
+setup_orphan:
+	movq	%rdx, %rbx
+	movq	%rsi, %r12
+	cmpl	$2, 8(%rsi)		/* si_code: SYS_USER_DISPATCH */
+	jne	1f
+	movl	$157, %eax		/* prctl(PR_SET_SYSCALL_USER_DISPATCH, OFF, 0, 0, 0) */
+	movl	$59, %edi
+	xorl	%esi, %esi
+	xorl	%edx, %edx
+	xorl	%r10d, %r10d
+	xorl	%r8d, %r8d
+	syscall
+	movl	$0, GUARD_AT
+	movq	16(%r12), %rax		/* si_call_addr, behind the call */
+	subq	$2, %rax
+	movq	%rax, 168(%rbx)		/* uc_mcontext.gregs[REG_RIP] */
+	movl	24(%r12), %eax		/* si_syscall */
+	movq	%rax, 144(%rbx)		/* REG_RAX */
+	jmp	2f
+1:	movl	$13, %eax		/* rt_sigaction(SIGSYS, DEFAULT_AT, NULL, 8) */
+	movl	$31, %edi
+	movl	$DEFAULT_AT, %esi
+	xorl	%edx, %edx
+	movl	$8, %r10d
+	syscall
+	movl	$39, %eax		/* kill(getpid(), SIGSYS) */
+	syscall
+	movl	%eax, %edi
+	movl	$31, %esi
+	movl	$62, %eax
+	syscall
+2:	addq	$8, %rsp		/* rt_sigreturn() */
+	movl	$15, %eax
+	syscall
 	hlt
 setup_end:
 #endif

@@ -30,6 +30,12 @@
 #define NAME_AT       (TABLES_AT + 0x208)
 #define READY_AT      (TABLES_AT + 0x240) /* set when all is in place */
 #define READY         0x79646165722d7069
+#define ACTION_AT     (TABLES_AT + 0x280) /* struct sigaction: our handler of SIGSYS, */
+#define DEFAULT_AT    (TABLES_AT + 0x2c0) /* and none */
+
+/* In the first slot, unused otherwise: guard.c. */
+#define GUARD_OFFSET  0x800
+#define GUARD_AT      (SLOTS_AT + GUARD_OFFSET)
 
 /* How the arguments of a call are to be kept. */
 #define SHAPE_PASS    0 /* not at all: the call is made from the stub */
@@ -44,6 +50,7 @@
 #define SHAPE_PATH1   9
 #define SHAPE_PATHS01 10 /* two of them */
 #define SHAPE_PATHS13 11
+#define SHAPE_FREE    0x80 /* not at all: the call is made from the hook */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00
@@ -104,7 +111,8 @@ struct fast_rec {
 };
 
 /* The code to be copied to HOOK_AT and SETUP_AT, and places in it. */
-extern const uint8_t hook_code[], hook_enter[], hook_saved[], hook_flagged[],
+extern const uint8_t hook_code[], hook_free[], hook_free_sys[], hook_free_post[],
+	hook_free_end[], hook_guarded[], hook_enter[], hook_saved[], hook_flagged[],
 	hook_special[], hook_special_end[], hook_load[], hook_load_end[],
 	hook_fault_sum[], hook_fault_two[], hook_fault_path[], hook_fault_paths[],
 	hook_paths_at[], hook_paths_end[], hook_sum_at[], hook_sum_end[], hook_two_at[],
@@ -112,7 +120,8 @@ extern const uint8_t hook_code[], hook_enter[], hook_saved[], hook_flagged[],
 	hook_kept[], hook_done[], hook_new_sys[], hook_new_post[], hook_new_kept[],
 	hook_stat_sys[], hook_new_end[], hook_end[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
-	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_end[];
+	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_orphan[],
+	setup_end[];
 #endif
 
 #endif

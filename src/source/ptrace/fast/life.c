@@ -3,13 +3,24 @@
  */
 #include "../tracer.h"
 
-/* A task of which nothing is known, or the first one. */
+#include <linux/kcmp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A task of which nothing is known but what its process has in common. */
 void fast_new(struct tracer *t, struct task *k)
 {
+	struct task *other = k->process->newest;
+
 	if (!t->fast || k->space)
 		return;
-	k->space = space_new();
-	history_begin(t, k, NULL, false);
+	if (other == k || (other && !other->space))
+		other = NULL;
+	if (other)
+		other->space->refs++;
+	k->space = other ? other->space : space_new();
+	history_begin(t, k, other,
+		other && !syscall(SYS_kcmp, k->tid, other->tid, KCMP_FILES, 0, 0));
 }
 
 void fast_forget(struct tracer *t, struct task *k)

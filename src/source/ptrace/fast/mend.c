@@ -123,15 +123,45 @@ static bool in_stub(const struct site *s, struct user_regs_struct *r)
 	return true;
 }
 
+/* A call that is not recorded; behind it nothing but the way back. */
+static void in_free(
+	struct user_regs_struct *r, const struct site *s, const struct fast_ctl *c)
+{
+	if (r->rip >= AT(hook_free_post)) {
+		if (r->rip > AT(hook_free_post))
+			r->orig_rax = -1;
+		r->rip = r->rcx = s->at + 2;
+		return;
+	}
+	/* Ready to be made it may be another one: that which goes on with a wait. */
+	if (r->rip < AT(hook_free_sys)) {
+		r->rax = c->rax;
+		r->rdx = c->rdx;
+		restore_flags(r, c);
+	}
+	r->rip = s->at;
+}
+
 /* In the hook: which site led there? The control words tell, or rcx at its entry. */
 static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
 	struct fast_ctl *c = k->slot.ctl;
-	uint64_t back = r->rip == AT(hook_enter) ? r->rcx : c->ret;
+	bool guarded = between(r->rip, hook_guarded, hook_enter);
+	uint64_t back = r->rip == AT(hook_enter) || r->rip == AT(hook_guarded) ? r->rcx
+			: guarded                                              ? r->r11
+									       : c->ret;
 	struct site *s = space_site_of_stub(k->space, back);
 
 	if (!s)
 		return false;
+	if (guarded) {
+		r->rip = s->at;
+		return true;
+	}
+	if (between(r->rip, hook_free, hook_free_end)) {
+		in_free(r, s, c);
+		return true;
+	}
 	bool told = (r->rip >= AT(hook_done) && r->rip < AT(hook_special)) ||
 		    r->rip == AT(hook_new_end);
 	uint64_t at = told ? c->rec - c->ring : c->head;
@@ -203,4 +233,27 @@ bool fast_mend(struct tracer *t, struct task *k, int sig)
 	drain_task(t, k);
 	k->mending = false;
 	return ours;
+}
+
+/* To be let go: it stands at its site then, and there is nothing of ours in it. */
+void mend_home(struct tracer *t, struct task *k)
+{
+	struct user_regs_struct r;
+
+	if (!k->space || k->space->state != SPACE_READY ||
+		ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
+		return;
+	const struct site *s = space_site_of_stub(k->space, r.rip);
+	if (in_hook(r.rip) && k->slot.ctl) {
+		if (!in_code(t, k, &r))
+			return;
+	} else if (s) {
+		in_stub(s, &r);
+	} else if ((s = space_site_of_cave(k->space, r.rip))) {
+		r.rip = s->at;
+	}
+	if (k->slot.ctl)
+		r.gs_base = 0;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
+	drain_task(t, k);
 }

@@ -137,3 +137,41 @@ void drain_task(struct tracer *t, struct task *k)
 	(void)t;
 	(void)k;
 }
+
+int dispatch_trap(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+	return 0;
+}
+
+void dispatch_again(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
+bool dispatch_holds(const struct tracer *t, const struct task *k)
+{
+	(void)t;
+	(void)k;
+	return false;
+}
+
+bool dispatch_stands(const struct task *k)
+{
+	(void)k;
+	return true;
+}
+
+void dispatch_leave(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
+void dispatch_restore(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}

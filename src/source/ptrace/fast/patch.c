@@ -209,6 +209,7 @@ static int patch(struct tracer *t, struct task *k, struct stand *st, uint64_t at
 	s->length = p.length;
 	s->moved = p.moved;
 	memcpy(s->old, p.old, sizeof(s->old));
+	memcpy(s->cave_old, p.old + 2, sizeof(s->cave_old));
 	build(&c, s, &p, page->at);
 	new_bytes(s);
 	return write_all(t, k, st, s, &c);
@@ -248,39 +249,31 @@ void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	r->gs_base = 0;
 }
 
-/*
- * At the stop before a call that costs so many of them: if its site is hot, patch it, and
- * make the call again through the hook. The first patch of an address space takes as long
- * as about two dozen stops, so it has to have had as many. 1: the task is to be resumed
- * as it is; 0: the call goes on as ever; -ESRCH: it stands elsewhere.
- */
-int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops)
+/* Whether the bytes of a patched site are still what was written there. */
+static bool is_patched(struct task *k, struct site *s)
 {
-	struct space *sp = k->space;
-	struct site *s =
-		sp->state == SPACE_REFUSED || sp->undone ? NULL : space_site(sp, at);
+	uint8_t now[16];
+
+	if (s->state != SITE_PATCHED)
+		return false;
+	if (tracee_read(k->tid, s->patch, now, s->length) != s->length ||
+		!memcmp(now, s->now, s->length))
+		return true;
+	*s = (struct site){ .at = s->at }; /* unmapped meanwhile, or copied before */
+	return false;
+}
+
+/* At the stop of a call. Results as those of patch_hot(). */
+static int patch_now(struct tracer *t, struct task *k, uint64_t at)
+{
 	struct stand st;
 
-	if (!s || s->state == SITE_REFUSED || k->slotless)
-		return 0;
-	sp->hits += stops;
-	if (s->state == SITE_PATCHED) {
-		uint8_t now[16];
-		if (tracee_read(k->tid, s->patch, now, s->length) != s->length ||
-			!memcmp(now, s->now, s->length))
-			return 0;               /* jumped to directly */
-		*s = (struct site){ .at = at }; /* unmapped meanwhile, or copied before */
-	}
-	s->hits++;
-	if (sp->state == SPACE_COLD ? sp->hits < t->fast->after
-				    : s->hits < 2 && t->fast->after > 1)
-		return 0;
 	if (stand_begin(k, &st) < 0)
 		return 0;
 	int err = patch(t, k, &st, at);
 	if (err == -ESRCH)
 		return err;
-	s = space_find(sp, at);
+	struct site *s = space_find(k->space, at);
 	if (!err) {
 		t->fast->patched++;
 		give_slot(t, k, &st.regs);
@@ -292,6 +285,74 @@ int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops)
 		stand_end(k, &st, at);
 	}
 	return 1;
+}
+
+/*
+ * At the stop before a call that costs so many of them: if its site is hot, patch it, and
+ * make the call again through the hook. The first patch of an address space takes as long
+ * as about two dozen stops, so it has to have had as many. 1: the task is to be resumed
+ * as it is; 0: the call goes on as ever; -ESRCH: it stands elsewhere.
+ */
+int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops)
+{
+	struct space *sp = k->space;
+	struct site *s =
+		sp->state == SPACE_REFUSED || sp->undone ? NULL : space_site(sp, at);
+
+	if (!s || s->state == SITE_REFUSED || k->slotless)
+		return 0;
+	sp->hits += stops;
+	if (is_patched(k, s))
+		return 0; /* jumped to directly */
+	s->hits++;
+	if (sp->state == SPACE_COLD ? sp->hits < t->fast->after
+				    : s->hits < 2 && t->fast->after > 1)
+		return 0;
+	return patch_now(t, k, at);
+}
+
+/*
+ * At the stop of a call that was dispatched, which has not been made. 1: it is made
+ * through the hook; 0: that cannot be; -ESRCH: the task stands elsewhere.
+ */
+int patch_dispatched(struct tracer *t, struct task *k, uint64_t at)
+{
+	struct site *s = k->space->undone ? NULL : space_site(k->space, at);
+	struct user_regs_struct r;
+
+	if (!s || s->state == SITE_REFUSED)
+		return 0;
+	if (!is_patched(k, s)) {
+		int done = patch_now(t, k, at);
+		s = space_find(k->space, at);
+		return done == 1 && s->state != SITE_PATCHED ? 0 : done;
+	}
+	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
+		return -ESRCH;
+	give_slot(t, k, &r);
+	r.rip = s->stub + s->body;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
+	return 1;
+}
+
+/* Everything as it was, in an address space none of whose tasks runs or is in a stub. */
+void patch_restore(struct space *sp, pid_t tid)
+{
+	int mem = mem_open(tid);
+
+	for (unsigned i = 0; mem >= 0 && i < sp->nsites; i++) {
+		const struct site *s = &sp->site[i];
+		uint8_t now[16];
+		if (!s->length ||
+			tracee_read(tid, s->patch, now, s->length) != s->length ||
+			memcmp(now, s->now, s->length))
+			continue;
+		mem_write(mem, s->patch, s->old, s->length);
+		if (s->cave)
+			mem_write(mem, s->cave, s->cave_old, sizeof(s->cave_old));
+	}
+	if (mem >= 0)
+		close(mem);
 }
 
 /* Before the target closes itself up: everything that later patches could need. */

@@ -51,6 +51,8 @@ void rings_put(struct rings *r)
 {
 	if (!r || --r->refs)
 		return;
+	if (r->guard)
+		guard_free(r->guards, r->guard);
 	munmap(r->base, r->size);
 	free(r->free);
 	free(r);
@@ -118,7 +120,7 @@ void slot_give(struct fast *f, struct task *k)
 	unlist(f, k);
 	/* The memory of a slot that was used much goes back. */
 	if (s->tail >= RING_SIZE)
-		madvise(s->ctl, SLOT_SIZE, MADV_REMOVE);
+		madvise(s->ring, SLOT_SIZE - RING_FROM, MADV_REMOVE);
 	s->rings->free[s->rings->nfree++] = s->number;
 	rings_put(s->rings);
 	*s = (struct slot){ .ctl = NULL };

@@ -146,6 +146,87 @@ int stand_end(struct task *k, struct stand *s, uint64_t ip)
 	return 0;
 }
 
+/* A place in the vdso where a call can be made: every process has one. 0: none. */
+static uint64_t find_call(pid_t tid)
+{
+	char name[48], line[512];
+	uint64_t from = 0, to = 0;
+	uint8_t code[16384];
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", tid);
+	FILE *f = fopen(name, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strstr(line, "[vdso]") &&
+			sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2)
+			break;
+		from = to = 0;
+	}
+	if (f)
+		fclose(f);
+	size_t len = to - from < sizeof(code) ? to - from : sizeof(code);
+	if (!len || tracee_read(tid, from, code, len) != (ssize_t)len)
+		return 0;
+	const uint8_t *at = memmem(code, len, "\x0f\x05", 2);
+	return at ? from + (uint64_t)(at - code) : 0;
+}
+
+/* The same at a stop that is not that of a call. */
+int stand_anywhere(struct task *k, struct stand *s)
+{
+	s->call_at = find_call(k->tid);
+	return s->call_at ? stand_begin(k, s) : -ENOEXEC;
+}
+
+/* One call, its number and arguments in r, and its result afterwards. */
+int stand_call(struct tracer *t, struct task *k, const struct stand *s,
+	struct user_regs_struct *r)
+{
+	r->rip = s->call_at;
+	r->orig_rax = -1;
+	int err = go(t, k, r, PTRACE_SYSCALL, 0);
+	if (!err && ptrace(PTRACE_SYSCALL, k->tid, 0, 0) < 0)
+		err = -errno;
+	if (!err)
+		err = wait_for(t, k, 0, PTRACE_SYSCALL);
+	if (!err && ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
+		err = -errno;
+	return err;
+}
+
+/* What the kernel makes of a call that it restarts: linux/errno.h, 512 to 516. */
+static struct user_regs_struct restarted(const struct user_regs_struct *from)
+{
+	struct user_regs_struct r = *from;
+	int64_t err = -(int64_t)r.rax;
+
+	if ((int64_t)r.orig_rax < 0 || err < 512 || err > 516 || err == 515)
+		return r;
+	r.rip -= 2;
+	r.rax = err == 516 ? SYS_restart_syscall : r.orig_rax;
+	r.orig_rax = -1;
+	return r;
+}
+
+/*
+ * Behind a call, back to a stop like that where it stood: there the kernel decides about
+ * the restart of what the program itself was in. Should we die meanwhile it is restarted.
+ */
+int stand_back(struct tracer *t, struct task *k, struct stand *s)
+{
+	struct user_regs_struct r = restarted(&s->regs);
+
+	ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+	int err = go(t, k, &r, PTRACE_CONT, PTRACE_EVENT_STOP);
+	if (!err && ptrace(PTRACE_SETREGS, k->tid, 0, &s->regs) < 0)
+		err = -errno;
+	if (!err && ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0)
+		err = -errno;
+	if (!err && k->restop)
+		syscall(SYS_tgkill, k->process->pid, k->tid, SIGSTOP);
+	k->restop = false;
+	return err;
+}
+
 /*
  * Run a part of the second page to the stop at its close, whatever else of it may stop.
  * r: registers then.
@@ -153,18 +234,21 @@ int stand_end(struct task *k, struct stand *s, uint64_t ip)
 static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	const uint8_t *from, const uint8_t *to)
 {
+	int request = t->dispatch ? PTRACE_SYSCALL : PTRACE_CONT;
+	int event = t->dispatch ? 0 : PTRACE_EVENT_SECCOMP;
+
 	r->rip = IN_SETUP(from);
 	r->orig_rax = -1;
 	r->rax = 0;
-	int err = go(t, k, r, PTRACE_CONT, PTRACE_EVENT_SECCOMP);
+	int err = go(t, k, r, request, event);
 	while (!err) {
 		if (ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
 			return -errno;
 		if (r->rip == IN_SETUP(to))
 			return 0;
-		if (ptrace(PTRACE_CONT, k->tid, 0, 0) < 0)
+		if (ptrace(request, k->tid, 0, 0) < 0)
 			return -errno;
-		err = wait_for(t, k, PTRACE_EVENT_SECCOMP, PTRACE_CONT);
+		err = wait_for(t, k, event, request);
 	}
 	return err;
 }
@@ -211,6 +295,10 @@ static int fill(struct tracer *t, struct task *k)
 	memset(page + (TABLES_AT - HOOK_AT), 0, HOOK_USED - (TABLES_AT - HOOK_AT));
 	memcpy(page + (SHAPES_AT - HOOK_AT), t->fast->shape, NSHAPES);
 	memcpy(page + (NAME_AT - HOOK_AT), "iops", 5);
+	const uint64_t action[3] = { IN_SETUP(setup_orphan),
+		SA_SIGINFO | SA_ONSTACK | 0x04000000 /* SA_RESTORER */,
+		IN_SETUP(setup_orphan) };
+	memcpy(page + (ACTION_AT - HOOK_AT), action, sizeof(action));
 	int err = mem_write(mem, HOOK_AT, page, HOOK_USED);
 	close(mem);
 	return err;
@@ -221,14 +309,14 @@ static int map_hook(struct tracer *t, struct task *k, struct stand *s)
 {
 	struct user_regs_struct r = s->entry;
 
-	r.orig_rax = r.rax = SYS_mmap;
+	r.orig_rax = r.rax = SYS_mmap; /* which of them counts depends on the stop */
 	r.rdi = HOOK_AT;
 	r.rsi = HOOK_SIZE;
 	r.rdx = PROT_READ | PROT_EXEC;
 	r.r10 = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
 	r.r8 = (uint64_t)-1;
 	r.r9 = 0;
-	int err = go(t, k, &r, PTRACE_SYSCALL, 0);
+	int err = t->dispatch ? stand_call(t, k, s, &r) : go(t, k, &r, PTRACE_SYSCALL, 0);
 	if (err < 0)
 		return err;
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
@@ -236,7 +324,7 @@ static int map_hook(struct tracer *t, struct task *k, struct stand *s)
 	return r.rax == HOOK_AT ? fill(t, k) : -ENOMEM;
 }
 
-static struct rings *take_file(struct task *k, int fd, size_t size)
+static struct rings *take_file(struct tracer *t, struct task *k, int fd, size_t size)
 {
 	char path[48];
 
@@ -245,14 +333,24 @@ static struct rings *take_file(struct task *k, int fd, size_t size)
 	if (mine < 0)
 		return NULL;
 	struct rings *r = rings_new(mine, size);
+	if (r && t->dispatch) {
+		r->guards = t->fast->guards;
+		r->guard = guard_new(r->guards, mine);
+		if (!r->guard) {
+			rings_put(r);
+			r = NULL;
+		}
+	}
 	close(mine);
 	return r;
 }
 
-static int add_stubs(struct space *s, struct task *k, uint64_t at)
+static int add_stubs(struct tracer *t, struct task *k, uint64_t at)
 {
+	struct space *s = k->space;
 	struct stubs *more = realloc(s->stubs, (s->nstubs + 1) * sizeof(*more));
-	uint64_t enter = HOOK_AT + (hook_enter - hook_code);
+	uint64_t enter =
+		HOOK_AT + ((t->dispatch ? hook_guarded : hook_enter) - hook_code);
 	int mem = mem_open(k->tid);
 
 	if (more)
@@ -284,7 +382,7 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 	if (err < 0)
 		return err;
 	if (r.rbx == SLOTS_AT && r.r15 == gap)
-		sp->rings = take_file(k, (int)r.r12, r.r13);
+		sp->rings = take_file(t, k, (int)r.r12, r.r13);
 	sp->barrier = r.rbp == 0;
 	/* The close itself, of the file of slots. */
 	if (ptrace(PTRACE_SYSCALL, k->tid, 0, 0) < 0)
@@ -292,7 +390,7 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 	err = wait_for(t, k, 0, PTRACE_SYSCALL);
 	if (err < 0)
 		return err;
-	if (!sp->rings || add_stubs(sp, k, gap) < 0)
+	if (!sp->rings || add_stubs(t, k, gap) < 0)
 		return -ENOMEM;
 	int mem = mem_open(k->tid);
 	err = mem < 0 ? mem : mem_write(mem, READY_AT, &ready, 8);
@@ -365,7 +463,7 @@ int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	int err = run(t, k, &r, setup_map, setup_map_trap);
 	if (err < 0)
 		return err;
-	return r.rbx == r.r14 ? add_stubs(k->space, k, r.r14) : -ENOMEM;
+	return r.rbx == r.r14 ? add_stubs(t, k, r.r14) : -ENOMEM;
 }
 
 /* Slots that nobody has used are given back: nobody will get one. */

@@ -24,6 +24,7 @@ struct space *space_copy(struct space *of)
 		return NULL;
 	s->state = of->state;
 	s->locked = of->locked;
+	s->quit = of->quit;
 	s->barrier = of->barrier;
 	s->undone = of->undone;
 	s->lean = of->lean;
@@ -108,6 +109,15 @@ struct site *space_site_of_patch(struct space *s, uint64_t ip)
 {
 	for (unsigned n = 0; n < s->nsites; n++)
 		if (s->site[n].patch == ip && s->site[n].patch)
+			return &s->site[n];
+	return NULL;
+}
+
+/* Likewise, by its second jump. */
+struct site *space_site_of_cave(struct space *s, uint64_t ip)
+{
+	for (unsigned n = 0; n < s->nsites; n++)
+		if (s->site[n].cave == ip && s->site[n].cave)
 			return &s->site[n];
 	return NULL;
 }

@@ -1,0 +1,406 @@
+/*
+ * dispatch.c - calls of a program that runs already, where no filter can be installed
+ *
+ * Syscall user dispatch (Linux 6.4 lets a tracer switch it on) makes every call raise
+ * SIGSYS that is not made from the hook's pages. The tracer keeps the signal from the
+ * program and patches the call site there and then, whatever the call. Of a site that
+ * cannot be patched, or a call that has to stop, the call is made again with dispatch
+ * switched off, between two stops as ever.
+ *
+ * When the tracer dies the kernel clears the byte that it looks at first (guard.c). A
+ * signal that is on its way then finds a handler in the second page: setup_orphan.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/prctl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* linux/ptrace.h, signal.h: newer than the C library may be. */
+static const enum __ptrace_request SET_DISPATCH = 0x4210, GET_DISPATCH = 0x4211;
+enum { USER_DISPATCH = 2 };
+enum { IN_64_BITS = 0x33 /* cs */ };
+
+struct dispatch_config {
+	uint64_t mode, selector, offset, len;
+};
+
+static const uint64_t sigsys = UINT64_C(1) << (SIGSYS - 1);
+
+static int switch_on(struct task *k)
+{
+	int byte = launch_guard_byte(getpid());
+	struct dispatch_config on = { .mode = 1,
+		.selector = GUARD_AT + (uint64_t)byte,
+		.offset = HOOK_AT,
+		.len = TABLES_AT - HOOK_AT };
+
+	return ptrace(SET_DISPATCH, k->tid, sizeof(on), &on) < 0 ? -errno : 0;
+}
+
+static void switch_off(struct task *k)
+{
+	struct dispatch_config off = { .mode = 0 };
+
+	ptrace(SET_DISPATCH, k->tid, sizeof(off), &off);
+}
+
+/* Handlers of SIGSYS and filters as /proc tells. */
+struct habits {
+	bool caught, ignored, filtered;
+};
+
+static bool ask_habits(pid_t tid, struct habits *h)
+{
+	char path[48], line[256];
+	unsigned long long set;
+	int mode, found = 0;
+
+	*h = (struct habits){ .filtered = false };
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "SigIgn: %llx", &set) == 1)
+			h->ignored = set & sigsys, found++;
+		else if (sscanf(line, "SigCgt: %llx", &set) == 1)
+			h->caught = set & sigsys, found++;
+		else if (sscanf(line, "Seccomp: %d", &mode) == 1)
+			h->filtered = mode != 0, found++;
+	}
+	if (f)
+		fclose(f);
+	return found >= 2;
+}
+
+static int set_handler(
+	struct tracer *t, struct task *k, const struct stand *s, uint64_t action)
+{
+	struct user_regs_struct r = s->entry;
+
+	r.rax = SYS_rt_sigaction;
+	r.rdi = SIGSYS;
+	r.rsi = action;
+	r.rdx = 0;
+	r.r10 = 8;
+	int err = stand_call(t, k, s, &r);
+	return err ? err : (int)r.rax;
+}
+
+/* All that an address space needs, before anything is dispatched. */
+static void prepare(struct tracer *t, struct task *k)
+{
+	struct space *sp = k->space;
+	struct habits h;
+	struct stand s;
+
+	sp->state = SPACE_REFUSED;
+	if (!ask_habits(k->tid, &h) || h.caught || h.ignored || h.filtered ||
+		stand_anywhere(k, &s) < 0)
+		return;
+	int err = -ENOEXEC;
+	if (s.regs.cs == IN_64_BITS) {
+		sp->state = SPACE_COLD;
+		err = setup_space(t, k, &s, s.regs.rip);
+	}
+	if (!err)
+		err = set_handler(t, k, &s, ACTION_AT);
+	if (err)
+		sp->state = SPACE_REFUSED;
+	if (err != -ESRCH)
+		stand_back(t, k, &s);
+}
+
+/* From now on a blocked signal is not reset to its default when it is raised. */
+static void unblock(struct task *k)
+{
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 ||
+		!(mask & sigsys))
+		return;
+	mask &= ~sigsys;
+	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
+	k->unblocked = k->seized;
+}
+
+static void stop_at_each(struct task *k)
+{
+	switch_off(k);
+	k->dispatched = k->aside = false;
+	k->sysmode = true;
+}
+
+static bool begin(struct tracer *t, struct task *k)
+{
+	struct dispatch_config now;
+
+	if (!k->space || k->space->quit || t->stopping || k->held_back ||
+		WSTOPSIG(k->status) != SIGTRAP)
+		return false;
+	if (ptrace(GET_DISPATCH, k->tid, sizeof(now), &now) < 0) {
+		t->dispatch = errno == ESRCH;
+		if (!t->dispatch)
+			snprintf(t->no_patch, sizeof(t->no_patch),
+				"attach needs Linux 6.4 or newer");
+		return false;
+	}
+	if (now.mode)
+		return false; /* the program's own */
+	if (k->space->state == SPACE_COLD)
+		prepare(t, k);
+	if (k->space->state != SPACE_READY || switch_on(k) < 0)
+		return false;
+	unblock(k);
+	return true;
+}
+
+/* At an interrupt's stop, or at the first one of a new task. */
+void dispatch_begin(struct tracer *t, struct task *k)
+{
+	if (k->dispatched && k->space->quit)
+		stop_at_each(k);
+	if (!t->dispatch || k->dispatched)
+		return;
+	k->dispatched = begin(t, k);
+	k->sysmode = !k->dispatched;
+}
+
+/*
+ * The kernel has switched it off. To be switched on where the new program begins: an
+ * interrupt is forgotten at any other stop, so there is to be none before.
+ */
+void dispatch_exec(struct tracer *t, struct task *k)
+{
+	if (!t->dispatch)
+		return;
+	k->dispatched = k->aside = k->unblocked = k->sysmode = false;
+	ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+}
+
+/*
+ * The signal was raised while it was blocked: then the kernel has unblocked it and taken
+ * the handler away. Only worth asking where anything else is blocked, or this was.
+ */
+static int keep_handler(struct tracer *t, struct task *k)
+{
+	uint64_t mask = 0;
+	struct habits h;
+	struct stand s = { .call_at = HOOK_AT + (uint64_t)(hook_free_sys - hook_code) };
+
+	ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask);
+	if ((!mask && !k->unblocked) || k->space->locked || !ask_habits(k->tid, &h) ||
+		h.caught || stand_begin(k, &s) < 0)
+		return 0;
+	int err = set_handler(t, k, &s, ACTION_AT);
+	if (err == -ESRCH)
+		return err;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
+	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s.mask), &s.mask);
+	return 0;
+}
+
+static bool is_shape(const struct tracer *t, uint64_t nr)
+{
+	return nr < NSHAPES && t->fast->shape[nr] != SHAPE_PASS;
+}
+
+/* A program that wants the signal or the dispatch for itself, or judges its calls. */
+static bool is_rival(const struct user_regs_struct *r)
+{
+	switch (r->orig_rax) {
+	case SYS_rt_sigaction:
+		return r->rdi == SIGSYS && r->rsi;
+	case SYS_prctl:
+		return r->rdi == PR_SET_SECCOMP || r->rdi == PR_SET_SYSCALL_USER_DISPATCH;
+	case SYS_seccomp:
+		return r->rdi <= 1; /* SECCOMP_SET_MODE_STRICT, _FILTER */
+	}
+	return false;
+}
+
+static void interrupt(struct tracer *t, struct task *k, void *space)
+{
+	(void)t;
+	if (k->space == space && k->state == TASK_RUNNING)
+		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+}
+
+/* Before its call: all of its memory goes back to two stops for good. 0 or -ESRCH. */
+static int quit(struct tracer *t, struct task *k, uint64_t at)
+{
+	struct stand s = { .call_at = HOOK_AT + (uint64_t)(hook_free_sys - hook_code) };
+
+	if (stand_begin(k, &s) < 0)
+		return -ESRCH;
+	if (set_handler(t, k, &s, DEFAULT_AT) == -ESRCH)
+		return -ESRCH;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
+	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s.mask), &s.mask);
+	k->space->quit = true;
+	if (patch_undo(t, k, at) == -ESRCH)
+		return -ESRCH;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
+	tasks_each(t, interrupt, k->space);
+	return 0;
+}
+
+/* Through the hook, if that can be. As patch_dispatched(). full: its ring was. */
+static int through_hook(
+	struct tracer *t, struct task *k, struct user_regs_struct *r, bool full)
+{
+	const struct site *s = space_site_of_stub(k->space, r->rip);
+
+	if (!s)
+		return in_hook(r->rip) ? 0 : patch_dispatched(t, k, r->rip - 2);
+	if (!k->slot.ctl) {
+		task_hook(t, k);
+		if (!k->slot.ctl || ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
+			return 0;
+	} else if (!full) {
+		return 0;
+	}
+	r->rip = s->stub + s->body;
+	r->orig_rax = -1;
+	ptrace(PTRACE_SETREGS, k->tid, 0, r);
+	return 1;
+}
+
+/*
+ * At the stop of a SIGSYS. 1: it was ours, and the task is to be resumed without it; 0:
+ * it was not; -ESRCH: the task stands elsewhere.
+ */
+int dispatch_trap(struct tracer *t, struct task *k)
+{
+	const struct fast_ctl *c = k->slot.ctl;
+	struct user_regs_struct r;
+	siginfo_t info;
+
+	if (!k->dispatched || ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0 ||
+		info.si_code != USER_DISPATCH)
+		return 0;
+	bool full = c && !k->distrusted && c->head >= c->limit;
+	drain_task(t, k);
+	k->entered = fast_tsc();
+	if (!t->stopping && !k->space->quit && keep_handler(t, k) < 0)
+		return -ESRCH;
+	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
+		return -ESRCH;
+	int done = 0;
+	if (!k->space->quit && !t->stopping && !k->space->locked && is_rival(&r) &&
+		quit(t, k, r.rip - 2) < 0)
+		return -ESRCH;
+	if (!k->space->quit && !t->stopping && info.si_arch == AUDIT_ARCH_X86_64 &&
+		is_shape(t, r.orig_rax) && !k->slotless)
+		done = through_hook(t, k, &r, full);
+	if (done)
+		return done;
+	if (k->space->quit) {
+		stop_at_each(k);
+	} else {
+		switch_off(k);
+		k->aside = true;
+	}
+	r.rip -= 2;
+	r.rax = r.orig_rax;
+	r.orig_rax = -1;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
+	return 1;
+}
+
+/* Behind the call that was aside. */
+void dispatch_again(struct tracer *t, struct task *k)
+{
+	if (!k->aside)
+		return;
+	k->aside = false;
+	if (k->dispatched && !t->stopping)
+		switch_on(k);
+}
+
+/* Whether a signal of our making still waits: let go with it, the task would die. */
+static bool is_pending(pid_t tid)
+{
+	struct {
+		uint64_t off;
+		uint32_t flags;
+		int32_t nr;
+	} args = { .nr = 8 };
+	siginfo_t info[8];
+	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info);
+
+	for (long i = 0; i < n; i++)
+		if ((info[i].si_signo == SIGSYS || info[i].si_signo == SIGTRAP ||
+			    info[i].si_signo == SIGSEGV || info[i].si_signo == SIGBUS) &&
+			info[i].si_code > 0)
+			return true;
+	return false;
+}
+
+/* Whether there is something of ours in its memory. */
+bool dispatch_holds(const struct tracer *t, const struct task *k)
+{
+	return t->dispatch && k->space && k->space->state == SPACE_READY;
+}
+
+/* Stopping: whether it stands where it can be let go. */
+bool dispatch_stands(const struct task *k)
+{
+	return k->status >> 16 == PTRACE_EVENT_STOP && !is_pending(k->tid);
+}
+
+/* Nothing of ours in its registers, and its calls are its own. */
+void dispatch_leave(struct tracer *t, struct task *k)
+{
+	uint64_t mask;
+
+	if (!dispatch_holds(t, k))
+		return;
+	mend_home(t, k);
+	if (k->dispatched)
+		switch_off(k);
+	k->dispatched = k->aside = false;
+	if (k->unblocked && !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask)) {
+		mask |= sigsys;
+		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
+	}
+	k->unblocked = false;
+}
+
+static int unmap(struct tracer *t, struct task *k, const struct stand *s, uint64_t at,
+	uint64_t len)
+{
+	struct user_regs_struct r = s->entry;
+
+	r.rax = SYS_munmap;
+	r.rdi = at;
+	r.rsi = len;
+	return stand_call(t, k, s, &r);
+}
+
+/* One of them, once all have left: the memory as it was. */
+void dispatch_restore(struct tracer *t, struct task *k)
+{
+	struct space *sp = k->space;
+	struct stand s;
+
+	patch_restore(sp, k->tid);
+	if (sp->locked || stand_anywhere(k, &s) < 0)
+		return;
+	int err = sp->quit ? 0 : set_handler(t, k, &s, DEFAULT_AT);
+	for (unsigned i = 0; !err && i < sp->nstubs; i++)
+		err = unmap(t, k, &s, sp->stubs[i].at, 4096);
+	if (!err && sp->rings)
+		err = unmap(t, k, &s, SLOTS_AT, sp->rings->size);
+	if (!err)
+		err = unmap(t, k, &s, HOOK_AT, HOOK_SIZE);
+	if (err != -ESRCH)
+		stand_back(t, k, &s);
+}
