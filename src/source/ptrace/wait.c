@@ -201,17 +201,15 @@ static int wait_ringed(struct tracer *t)
 		if (found)
 			return found < 0 ? found : 0;
 	}
-	if (spin(t) || look_recent(t))
+	if (look_recent(t))
 		return 0;
-	now = tracer_now(t);
-	uint64_t since = now - f->drained_ns, most = drain_all(t);
-	uint64_t fill = RING_SIZE / R_SIZE / 3;
-	f->drained_ns = now;
-	uint64_t nap = most ? since * fill / most : 2 * f->nap_ns;
-	f->nap_ns = nap < MIN_NAP_NS ? MIN_NAP_NS : nap > MAX_NAP_NS ? MAX_NAP_NS : nap;
-	if (most > 2 * fill)
+	/* Passes that stops have made count too: how fast do rings fill? */
+	if (drain_all(t) > RING_SIZE / R_SIZE / 2)
 		return 0;
-	return sleep_for_any(t, f->nap_ns);
+	uint64_t nap = (uint64_t)((double)f->fill_ticks * f->clock.ns_per_tick);
+	return sleep_for_any(t, nap < MIN_NAP_NS   ? MIN_NAP_NS
+				: nap > MAX_NAP_NS ? MAX_NAP_NS
+						   : nap);
 }
 
 int wait_next(struct tracer *t, struct task **out)

@@ -149,6 +149,21 @@ static void merge(struct tracer *t, struct cursor *c, unsigned n, uint64_t until
 	}
 }
 
+/* How long the busiest ring takes to fill by a third: the next pass is to come before. */
+static void pace(struct fast *f, uint64_t now, unsigned most)
+{
+	const uint64_t third = RING_SIZE / R_SIZE / 3, forever = UINT64_C(1) << 32;
+	uint64_t since = now - f->passed;
+
+	if (since > forever)
+		since = forever;
+	f->passed = now;
+	if (most > 8)
+		f->fill_ticks = since * third / most;
+	else if (since > f->fill_ticks / 2)
+		f->fill_ticks = f->fill_ticks < forever ? 2 * f->fill_ticks + 1 : forever;
+}
+
 /* All rings, up to now. Returns the records of the ring that had the most. */
 unsigned drain_all(struct tracer *t)
 {
@@ -170,6 +185,7 @@ unsigned drain_all(struct tracer *t)
 		most = bytes / R_SIZE > most ? bytes / R_SIZE : most;
 		n++;
 	}
+	pace(f, until, most);
 	merge(t, c, n, until);
 	for (unsigned i = 0; i < f->nringed; i++)
 		if (f->ringed[i]->slot.ctl->limit !=

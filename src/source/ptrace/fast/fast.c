@@ -11,11 +11,11 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/kcmp.h>
-#include <linux/prctl.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
@@ -45,6 +45,7 @@ int fast_open(struct tracer *t, unsigned after)
 		fast_calls_free(f, &t->want);
 	}
 	fast_clock_start(&f->clock);
+	prctl(PR_SET_TIMERSLACK, 1000); /* naps are to be as short as they are meant */
 	t->fast = f;
 	return 0;
 }

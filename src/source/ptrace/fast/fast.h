@@ -188,7 +188,8 @@ struct fast {
 	uint64_t pass;  /* of the drain */
 	uint64_t now;   /* by the time stamp counter, or a little later */
 	uint64_t records;
-	uint64_t drained_ns, nap_ns;
+	uint64_t passed;     /* when the last pass began */
+	uint64_t fill_ticks; /* in which the busiest ring fills by a third */
 	unsigned patched, refused;
 };
 
