@@ -86,12 +86,14 @@ static void fast_health(struct source_health *h, bool filter)
 	char why[100];
 
 	if (!filter)
-		set(h, "fast path", "no", "it needs seccomp filters, as ptrace run says", "");
+		set(h, "fast path", "no", "it needs seccomp filters, as ptrace run says",
+			"");
 	else if (fast_probe(why, sizeof(why)) < 0)
 		set(h, "fast path", "no", why, "");
 	else
 		set(h, "fast path", "works",
-			"hot calls of 64-bit programs are seen without stopping them", "");
+			"hot calls of 64-bit programs are seen without stopping them",
+			"");
 }
 
 unsigned ptrace_health(struct source_health *row)

@@ -1,4 +1,5 @@
 #!/bin/sh
+# shellcheck disable=SC2034,SC2086,SC2154
 # The fast path against the bare program and strace, in the same run, in turn: what an
 # operation costs, and how much longer real programs take. ROUNDS: how often.
 IOPS=${IOPS:-$PWD/build/iops} HELP=${HELP:-$PWD/build/help}

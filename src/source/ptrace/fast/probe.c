@@ -56,12 +56,17 @@ static long through_hook(long nr, long a, long b, long c)
 	return ret;
 }
 
+static void *from_address(uint64_t address)
+{
+	return (void *)(uintptr_t)address;
+}
+
 static void *at(uint64_t address, size_t size, int prot)
 {
-	void *p = mmap((void *)(uintptr_t)address, size, prot,
+	void *p = mmap(from_address(address), size, prot,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-	return p == (void *)(uintptr_t)address ? p : NULL;
+	return p == from_address(address) ? p : NULL;
 }
 
 static int in_child(int out)
@@ -97,9 +102,12 @@ static int try_hook(void)
 
 	if (pipe2(p, O_CLOEXEC) < 0)
 		return -errno;
-	pid_t child = fork();
+	/* The memory is shared: to copy its tables takes longer than all the rest. */
+	pid_t child = vfork();
 	if (child == 0)
 		_exit(in_child(p[1]));
+	munmap(from_address(HOOK_AT), HOOK_SIZE);
+	munmap(from_address(SLOTS_AT), SLOT_SIZE);
 	close(p[1]);
 	/* The session's clock ticks meanwhile. */
 	ssize_t n = TEMP_FAILURE_RETRY(read(p[0], got, 4));
