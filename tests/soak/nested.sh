@@ -69,6 +69,6 @@ prlimit --fsize=1000 sh -c 'trap "" XFSZ; head -c 5000 /dev/zero >big; wc -c <bi
 mkdir -p r/bin r/dev; cp "$(command -v busybox || echo /bin/true)" r/bin/sh 2>/dev/null; ldd /bin/ls >/dev/null; chroot r /bin/sh -c 'echo in' 2>&1 | grep -c .
 E
 pair "every id of its own" <<'E'
-grep -v 'TracerPid\|^Seccomp\|NoNewPrivs\|ctxt\|Vm\|Rss\|^Pid\|^Tgid\|^NSpid\|PPid\|^NStgid\|^NSpgid\|^NSsid\|^Ngid\|Mems_\|^Hugetlb\|Cpus_\|Threads' /proc/self/status; ls /proc/self/fd | wc -l; cat /proc/self/limits; umask; cat /proc/self/oom_score_adj /proc/self/cgroup /proc/self/personality; wc -w </proc/self/cmdline; tr '\0' '\n' </proc/self/environ | sort | sed "s|$PWD|.|"; ps -o stat= -p $$
+grep -v 'TracerPid\|^Seccomp\|NoNewPrivs\|ctxt\|Vm\|Rss\|^Pid\|^Tgid\|^NSpid\|PPid\|^NStgid\|^NSpgid\|^NSsid\|^Ngid\|Mems_\|^Hugetlb\|Cpus_\|Threads\|^SigQ' /proc/self/status; ls /proc/self/fd | wc -l; cat /proc/self/limits; umask; cat /proc/self/oom_score_adj /proc/self/cgroup /proc/self/personality; wc -w </proc/self/cmdline; tr '\0' '\n' </proc/self/environ | sort | sed "s|$PWD|.|"; ps -o stat= -p $$
 E
 exit $bad
