@@ -13,5 +13,10 @@ suite() {
 	*) ok "$1: same results, every thread verified" sh -c 'cat soak.out; exit 1' ;;
 	esac
 }
-for s in sqlite python redis node java luajit shell nested edges; do suite $s; done
+for s in sqlite python redis node java luajit shell edges; do suite $s; done
+# A sanitized iops below another one looks for leaks, which no traced program can.
+case $IOPS in
+*address*) skip "nested: not with a sanitized iops" ;;
+*) suite nested ;;
+esac
 plan
