@@ -1,0 +1,75 @@
+/*
+ * stream.h - a folder of CSV streams: rows go into files that are rotated by size and
+ * age and compressed, with a manifest beside them that says what they hold.
+ *
+ *   DIR/STREAM/STREAM_<YYYYMMDD_HHMMSS_mmm>[_<seq4>].csv[.zst]
+ *   DIR/manifest.json
+ *
+ * RFC 4180 with a header line in every file, also where no row follows. An empty field
+ * was not captured; zero is 0.
+ */
+#ifndef IOPS_STREAM_H
+#define IOPS_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct anon;
+struct stream;
+struct streams;
+
+struct streams_args {
+	const char *dir;       /* made if it does not exist */
+	bool plain;            /* not compressed */
+	uint64_t rotate_bytes; /* of CSV text in a file; 0: 100 MB */
+	uint64_t rotate_ns;    /* age of a file; 0: 300 s */
+	uint64_t started_ns;   /* real time, since 1970, of ... */
+	uint64_t epoch_ns;     /* ... this moment of CLOCK_MONOTONIC */
+	struct anon *anon;     /* what texts go through; NULL: as they are. Borrowed */
+};
+
+/* Make the folder. Says what is wrong. 0 or -errno. */
+int streams_open(struct streams **out, const struct streams_args *args);
+
+/*
+ * A stream of these columns, a list with commas. Its first file and header are there at
+ * once. Owned by s. Says what is wrong. 0 or -errno.
+ */
+int streams_add(struct streams *s, struct stream **out, const char *name,
+	const char *columns);
+
+/*
+ * The fields of a row, in the order of the columns; then the end. Errors of writing are
+ * kept for stream_end(), which returns the first one (-errno) once and counts the row as
+ * dropped; the next row begins anew.
+ */
+void stream_u64(struct stream *t, uint64_t value);
+void stream_i64(struct stream *t, int64_t value);
+void stream_hex(struct stream *t, uint64_t value);   /* 0x1f */
+void stream_real(struct stream *t, double value, int digits);
+void stream_device(struct stream *t, uint32_t major, uint32_t minor); /* 8:1 */
+void stream_time(struct stream *t, uint64_t mono_ns); /* local time, microseconds */
+void stream_word(struct stream *t, const char *text); /* never anonymised */
+void stream_path(struct stream *t, const char *text); /* anonymised by component */
+void stream_text(struct stream *t, const char *text); /* command lines: as a whole */
+void stream_addr(struct stream *t, int family, const void *addr); /* AF_INET, AF_INET6 */
+void stream_none(struct stream *t);                   /* not captured */
+int stream_end(struct stream *t);
+
+/* Events of the stream that were seen and lost before they could be rows. */
+void stream_lost(struct stream *t, uint64_t events);
+
+/* Every second: what was written is safe, files that are full or old are rotated. */
+int streams_flush(struct streams *s, uint64_t mono_ns);
+
+/* A remark for the manifest: which probes were used or missing, and the like. A value
+ * is a JSON text. */
+int streams_note(struct streams *s, const char *key, const char *json);
+
+/* The real clock has moved against the monotonic one: look again (each flush does). */
+
+/* End all files, write the manifest; free. The first error, 0 or -errno. */
+int streams_close(struct streams *s);
+
+#endif
