@@ -233,7 +233,8 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 {
 	bool group = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
-	k->process->signals++;
+	k->process->signals += k->stopped_before;
+	k->stopped_before = true;
 	control_restore(k);
 	fast_first_stop(t, k);
 	if (k->held_back)
@@ -322,7 +323,8 @@ int stops_dispatch(struct tracer *t, struct task *k)
 		if (t->fast)
 			drain_task(t, k);
 		task_gone(t, k, k->status);
-		tasks_each(t, release_held, NULL);
+		if (t->fast)
+			tasks_each(t, release_held, NULL);
 		return t->error;
 	}
 	if (!event && sig != (SIGTRAP | 0x80)) {

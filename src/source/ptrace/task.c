@@ -82,6 +82,7 @@ struct task *task_new(struct tracer *t, pid_t tid, pid_t pid)
 	k->process = p;
 	k->call.row = -1;
 	k->sysmode = !t->filter;
+	k->signals = p->signals;
 	fast_new(t, k);
 	p->newest = k;
 	p->ntasks++;
@@ -215,9 +216,9 @@ static bool in_exec(const struct task *k)
  * adds its weight to syscr + syscw, and its weight times the result to rchar + wchar.
  * A call in flight at the task's death may have been made or not. An exec begins a new
  * account, as the kernel charges the reading of the program to the task; who dies in the
- * middle of it has made no other calls.
+ * middle of it has made no other calls. Whether it dies: ends.
  */
-static int settle(struct task *k)
+static int settle(struct task *k, bool ends)
 {
 	struct counters now;
 
@@ -237,7 +238,7 @@ static int settle(struct task *k)
 	 * made again by the kernel, and counted, without our seeing it.
 	 */
 	int64_t again = k->slot.ctl ? k->process->signals - k->signals : 0;
-	bool exec = in_exec(k);
+	bool exec = ends && in_exec(k);
 	bool sure = calls >= 0 && (exec || calls <= weight + k->unsure + again);
 	if (!sure)
 		k->off.calls += calls;
@@ -282,7 +283,7 @@ void task_check(struct tracer *t, struct task *k, bool verdict)
 	if (!t->countable || !k->process->started)
 		return;
 
-	int err = settle(k);
+	int err = settle(k, verdict);
 	if (!verdict)
 		return;
 	struct op op = life(t, k, OP_VERIFY);

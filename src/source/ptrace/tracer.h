@@ -115,6 +115,7 @@ struct task {
 	bool aside;        /* and but the one at hand, which stops twice */
 	bool unblocked;    /* it had SIGSYS blocked */
 	bool waits;        /* stands until all do that share its memory */
+	bool stopped_before; /* has had its first stop, which wakes nobody */
 	bool held_back;    /* not to run before its parent has told of it */
 	uint64_t entered;  /* its last stop before a call, by the time stamp counter */
 	int64_t fast;      /* operations that did not stop */

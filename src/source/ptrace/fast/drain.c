@@ -91,7 +91,6 @@ static void take(struct tracer *t, struct cursor *c)
 	if (size > c->head - s->tail || !rec_may_be(t->fast, r) ||
 		!decode_put(t, c->task, r))
 		distrust(t, c->task);
-	t->fast->records++;
 	s->tail = size > c->head - s->tail ? c->head : s->tail + size;
 }
 

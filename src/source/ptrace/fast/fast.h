@@ -82,7 +82,7 @@ struct site {
 
 enum site_state { SITE_COLD, SITE_PATCHED, SITE_REFUSED };
 
-enum { STUB_SIZE = 96, STUBS_PAGES = 1, STUBS_MAX = 4096 / STUB_SIZE - 1 };
+enum { STUB_SIZE = 96, STUBS_MAX = 4096 / STUB_SIZE - 1 };
 
 /* A page of stubs, within reach of what jumps to it. Its first words: where to. */
 struct stubs {
@@ -187,10 +187,8 @@ struct fast {
 	uint32_t epoch; /* of paths */
 	uint64_t pass;  /* of the drain */
 	uint64_t now;   /* by the time stamp counter, or a little later */
-	uint64_t records;
 	uint64_t passed;     /* when the last pass began */
 	uint64_t fill_ticks; /* in which the busiest ring fills by a third */
-	unsigned patched, refused;
 };
 
 /* calls.c: whether a call has to stop for us, and where the hook's own calls return to.

@@ -120,29 +120,30 @@ static bool may_break(struct tracer *t, struct task *k)
 /*
  * Write over code that other threads may run: a breakpoint first, the rest, the first
  * byte last, and all CPUs told in between. Who meets the breakpoint stops and goes on.
+ * was: what is there now, to be put back if they cannot be told.
  */
 static int write_code(struct tracer *t, struct task *k, struct stand *st, int mem,
-	uint64_t at, const uint8_t *code, unsigned len)
+	const struct site *s, const uint8_t *was, const uint8_t *code)
 {
 	static const uint8_t breakpoint = 0xcc;
 
 	if (k->space->refs == 1)
-		return mem_write(mem, at, code, len);
+		return mem_write(mem, s->patch, code, s->length);
 	if (!k->space->barrier || k->space->locked)
 		return -EPERM;
 	if (!may_break(t, k))
 		return -EAGAIN;
-	int err = mem_write(mem, at, &breakpoint, 1);
-	if (err < 0)
+	int err = mem_write(mem, s->patch, &breakpoint, 1);
+	if (!err)
+		err = setup_barrier_now(t, k, st);
+	if (err < 0) {
+		mem_write(mem, s->patch, was, 1);
 		return err;
+	}
+	mem_write(mem, s->patch + 1, code + 1, s->length - 1);
 	err = setup_barrier_now(t, k, st);
-	if (!err || err == -EPERM)
-		mem_write(mem, at + 1, code + 1, len - 1);
-	int second = err == -ESRCH ? err : setup_barrier_now(t, k, st);
-	if (err == -ESRCH)
-		mem_write(mem, at + 1, code + 1, len - 1);
-	mem_write(mem, at, code, 1);
-	return err ? err : second;
+	mem_write(mem, s->patch, code, 1);
+	return err;
 }
 
 static void jump(struct writer *c, uint64_t from, uint64_t to)
@@ -168,7 +169,7 @@ static int write_all(struct tracer *t, struct task *k, struct stand *st, struct 
 	}
 	s->state = SITE_PATCHED; /* from now on its breakpoint is known */
 	if (!err)
-		err = write_code(t, k, st, mem, s->patch, s->now, s->length);
+		err = write_code(t, k, st, mem, s, s->old, s->now);
 	close(mem);
 	return err;
 }
@@ -275,11 +276,9 @@ static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 		return err;
 	struct site *s = space_find(k->space, at);
 	if (!err) {
-		t->fast->patched++;
 		give_slot(t, k, &st.regs);
 		stand_end(k, &st, s->stub + s->body);
 	} else {
-		t->fast->refused++;
 		s->state =
 			err == -EAGAIN && ++s->tries < TRIES ? SITE_COLD : SITE_REFUSED;
 		stand_end(k, &st, at);
@@ -423,26 +422,21 @@ int patch_undo(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct space *sp = k->space;
 	struct stand st;
-	bool ready = sp->state == SPACE_READY;
 	int err = 0;
 
-	if (sp->undone)
-		return 0;
-
-	sp->state = SPACE_REFUSED;
-	if (!ready || stand_begin(k, &st) < 0)
+	if (sp->state == SPACE_COLD)
+		sp->state = SPACE_REFUSED;
+	if (sp->undone || sp->state != SPACE_READY || stand_begin(k, &st) < 0)
 		return 0;
 	int mem = mem_open(k->tid);
-	sp->state = SPACE_READY; /* its breakpoints are ours until the last one */
 	for (unsigned i = 0; mem >= 0 && err != -ESRCH && i < sp->nsites; i++) {
 		struct site *s = &sp->site[i];
 		uint8_t was[16];
-		if (s->state != SITE_PATCHED ||
-			tracee_read(k->tid, s->patch, was, s->length) != s->length ||
-			memcmp(was, s->now, s->length))
+		if (!is_patched(k, s))
 			continue;
+		memcpy(was, s->now, sizeof(was));
 		memcpy(s->now, s->old, sizeof(s->now));
-		err = write_code(t, k, &st, mem, s->patch, s->old, s->length);
+		err = write_code(t, k, &st, mem, s, was, s->old);
 		s->state = SITE_REFUSED;
 	}
 	if (mem >= 0)
