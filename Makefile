@@ -17,7 +17,9 @@ CLANG   ?= clang
 Q       := $(if $(V),,@)
 SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
 
-PKGS    := libcjson smartcols libzstd sqlite3 avro-c
+LINKED  := libcjson smartcols libzstd
+LATE    := sqlite3 avro-c
+PKGS    := $(LINKED) $(LATE)
 DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev libzydis-dev
 TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
@@ -36,8 +38,9 @@ override CFLAGS += -std=gnu11 -pthread $(WARN) \
            $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
            $(if $(COV),--coverage -O0)
 LIBFLAGS := $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
-override CPPFLAGS += -D_GNU_SOURCE -Iinclude -DVERSION='"$(VERSION)"' $(LIBFLAGS)
-override LDLIBS += $(shell $(PKG) --libs $(PKGS) 2>/dev/null) $(if $(FAST),-lZydis) -lm
+override CPPFLAGS += -D_GNU_SOURCE -Iinclude -I$(B) -DVERSION='"$(VERSION)"' $(LIBFLAGS)
+override LDLIBS += $(shell $(PKG) --libs $(LINKED) 2>/dev/null) $(if $(FAST),-lZydis) -lm -ldl
+LATELIBS := $(shell $(PKG) --libs $(LATE) 2>/dev/null)
 
 # Everything but main() is a library, so that tests can link it. Of the files that speak
 # for a machine, only that of the compiler's own is taken; the fast path is for x86_64.
@@ -80,6 +83,12 @@ $(B)/src/%.o: src/%.S $(B)/.flags
 	@echo "  AS    $<"
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
+# What export loads late, by the names that the linker would have written into the program.
+# Where there is nothing to link with, objects compile all the same.
+$(B)/src/export/late.o: $(B)/soname.h
+$(B)/soname.h: tests/soname.sh $(B)/.flags
+	$(Q)$(if $(NEEDED),sh $< $(CC) $(CFLAGS) $(LDFLAGS) -Wl$(comma)--no-as-needed $(LATELIBS),:) >$@
+
 # Rebuild all when the flags change.
 $(B)/.flags: FORCE
 	@mkdir -p $(@D); echo '$(CC) $(CPPFLAGS) $(CFLAGS)' | cmp -s - $@ || \
@@ -89,6 +98,7 @@ $(B)/.flags: FORCE
 # what is traced: static, so that no loader adds calls of its own, and never sanitized.
 $(B)/unit/%: tests/unit/%.c $(B)/libiops.a
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $< $(B)/libiops.a $(LDFLAGS) -lcmocka $(LDLIBS) -o $@
+$(B)/unit/test_export: override LDLIBS += $(LATELIBS)
 HELPCC  := -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread
 $(B)/help/mkio $(B)/help/hot: $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -static $< -o $@
