@@ -36,8 +36,8 @@ int streams_open(struct streams **out, const struct streams_args *args);
  * A stream of these columns, a list with commas. Its first file and header are there at
  * once. Owned by s. Says what is wrong. 0 or -errno.
  */
-int streams_add(struct streams *s, struct stream **out, const char *name,
-	const char *columns);
+int streams_add(
+	struct streams *s, struct stream **out, const char *name, const char *columns);
 
 /*
  * The fields of a row, in the order of the columns; then the end. Errors of writing are
@@ -46,7 +46,7 @@ int streams_add(struct streams *s, struct stream **out, const char *name,
  */
 void stream_u64(struct stream *t, uint64_t value);
 void stream_i64(struct stream *t, int64_t value);
-void stream_hex(struct stream *t, uint64_t value);   /* 0x1f */
+void stream_hex(struct stream *t, uint64_t value); /* 0x1f */
 void stream_real(struct stream *t, double value, int digits);
 void stream_device(struct stream *t, uint32_t major, uint32_t minor); /* 8:1 */
 void stream_time(struct stream *t, uint64_t mono_ns); /* local time, microseconds */
@@ -54,7 +54,7 @@ void stream_word(struct stream *t, const char *text); /* never anonymised */
 void stream_path(struct stream *t, const char *text); /* anonymised by component */
 void stream_text(struct stream *t, const char *text); /* command lines: as a whole */
 void stream_addr(struct stream *t, int family, const void *addr); /* AF_INET, AF_INET6 */
-void stream_none(struct stream *t);                   /* not captured */
+void stream_none(struct stream *t);                               /* not captured */
 int stream_end(struct stream *t);
 
 /* Events of the stream that were seen and lost before they could be rows. */
