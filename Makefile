@@ -20,7 +20,8 @@ SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
 LINKED  := libcjson smartcols libzstd
 LATE    := sqlite3 avro-c
 PKGS    := $(LINKED) $(LATE)
-DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev libzydis-dev
+DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev libzydis-dev \
+           libbpf-dev bpftool clang
 TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
            redis-server redis-tools util-linux sudo fio nodejs zstd $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
@@ -39,7 +40,9 @@ override CFLAGS += -std=gnu11 -pthread $(WARN) \
            $(if $(COV),--coverage -O0)
 LIBFLAGS := $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
 override CPPFLAGS += -D_GNU_SOURCE -Iinclude -I$(B) -DVERSION='"$(VERSION)"' $(LIBFLAGS)
-override LDLIBS += $(shell $(PKG) --libs $(LINKED) 2>/dev/null) $(if $(FAST),-lZydis) -lm -ldl
+override LDLIBS += $(shell $(PKG) --libs $(LINKED) 2>/dev/null) $(if $(FAST),-lZydis) $(if $(BPF),$(BPFLIBS)) -lm -ldl
+# Linked into the program where that can be: it would make each start slower.
+BPFLIBS = $(if $(wildcard $(addprefix $(shell $(PKG) --variable=libdir libbpf)/lib,bpf.a elf.a z.a)),-Wl$(comma)-Bstatic -lbpf -lelf -lz -Wl$(comma)-Bdynamic,-lbpf -lelf -lz)
 LATELIBS := $(shell $(PKG) --libs $(LATE) 2>/dev/null)
 
 # Everything but main() is a library, so that tests can link it. Of the files that speak
@@ -47,7 +50,10 @@ LATELIBS := $(shell $(PKG) --libs $(LATE) 2>/dev/null)
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 NATIVE  := $(wildcard src/source/ptrace/arch/$(MACHINE).c)
 FAST    := $(if $(filter x86_64,$(MACHINE)),y)
-SRC     := $(sort $(shell find src -name '*.c' ! -path '*/arch/*' ! -path '*/fast/*') $(NATIVE) \
+BPFTOOL := $(or $(shell command -v bpftool),$(wildcard /usr/sbin/bpftool))
+BPF     := $(if $(and $(BPFTOOL),$(shell command -v $(CLANG)),$(shell $(PKG) --exists libbpf && echo y)),y)
+SRC     := $(sort $(shell find src -name '*.c' ! -path '*/arch/*' ! -path '*/fast/*' ! -path '*/bpf/*') $(NATIVE) \
+           $(if $(BPF),$(filter-out %/none.c %.bpf.c,$(wildcard src/source/bpf/*.c)),src/source/bpf/none.c) \
            $(if $(FAST),$(filter-out %/none.c,$(wildcard src/source/ptrace/fast/*.c)),src/source/ptrace/fast/none.c))
 ASM     := $(if $(FAST),$(wildcard src/source/ptrace/fast/*.S))
 LIBOBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out src/main.c,$(SRC))) $(ASM:%.S=$(B)/%.o)
@@ -74,6 +80,15 @@ $(B)/iops: $(B)/src/main.o $(B)/libiops.a
 $(B)/libiops.a: $(LIBOBJ)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# What runs in the kernel, as bytes in a header.
+$(B)/programs.bpf.o: $(wildcard src/source/bpf/*.bpf.[ch]) src/source/bpf/kernel.h src/source/bpf/records.h $(B)/.flags
+	@echo "  BPF   $@"
+	$(Q)mkdir -p $(@D) && $(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(if $(FAST),x86,arm64) -Wall \
+	   -Wno-gnu-variable-sized-type-not-at-end $(shell $(PKG) --cflags libbpf) -c src/source/bpf/programs.bpf.c -o $@
+$(B)/programs.skel.h: $(B)/programs.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name programs >$@
+$(B)/src/source/bpf/load.o: $(if $(BPF),$(B)/programs.skel.h)
 
 $(B)/src/%.o: src/%.c $(B)/.flags
 	@echo "  CC    $<"

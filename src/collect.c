@@ -188,7 +188,7 @@ static int parse_pids(struct collection *c)
 static int open_source(struct collection *c)
 {
 	static const struct source_ops *const known[] = { &source_ptrace, &source_proc,
-		&source_system };
+		&source_bpf, &source_system };
 	const struct options *o = c->o;
 	struct source_args args = {
 		.names = c->names,
@@ -227,7 +227,8 @@ static int open_source(struct collection *c)
 	snprintf(c->run.backend, sizeof(c->run.backend), "%s", c->ops->name);
 	c->run.counters_only = c->ops == &source_proc;
 	c->run.machine_wide = c->ops == &source_system;
-	c->run.verifies = c->ops == &source_ptrace && syscall_set_countable(&o->want);
+	c->run.verifies = (c->ops == &source_ptrace || c->ops == &source_bpf) &&
+			  syscall_set_countable(&o->want);
 	if (c->ops == &source_proc && !*c->run.why)
 		snprintf(c->run.why, sizeof(c->run.why),
 			"counters only: operations and bytes as /proc/PID/io has them");

@@ -44,7 +44,7 @@ static const struct option_row rows[] = {
 	{ 'P', true, "path", "GLOB", "keep only files whose path matches" },
 	{ 'Y', false, "type", "LIST", "keep only files of these types" },
 	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
-	{ 'b', true, "backend", "NAME", "auto (default), ptrace, proc or system" },
+	{ 'b', true, "backend", "NAME", "auto (default), ptrace, bpf, proc or system" },
 	{ 'l', true, "log", "FILE", "keep the operation log; - is standard output" },
 	{ 'M', false, "from", "FORMAT",
 		"iops, strace, fs_usage or fuse-trace (default:\n"
@@ -77,7 +77,7 @@ enum { NROWS = sizeof(rows) / sizeof(*rows) };
 
 static const struct report *const formats[] = { &report_table, &report_json,
 	&report_csv };
-static const char *const backends[] = { "auto", "ptrace", "proc", "system" };
+static const char *const backends[] = { "auto", "ptrace", "bpf", "proc", "system" };
 
 static int wrong(const char *option, const char *value, const char *expected)
 {
@@ -200,7 +200,7 @@ static int set_backend(struct options *o, const char *text)
 			o->backend = backends[i];
 			return 0;
 		}
-	return wrong("backend", text, "auto, ptrace, proc and system are known");
+	return wrong("backend", text, "auto, ptrace, bpf, proc and system are known");
 }
 
 static int set_format(struct options *o, const char *text)

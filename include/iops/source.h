@@ -71,7 +71,8 @@ struct source {
 	const struct source_ops *ops;
 };
 
-extern const struct source_ops source_null, source_ptrace, source_proc, source_system;
+extern const struct source_ops source_null, source_ptrace, source_bpf, source_proc,
+	source_system;
 extern const struct source_ops source_log, source_strace, source_fs_usage,
 	source_fuse_trace;
 
@@ -89,6 +90,7 @@ enum { SOURCE_HEALTH_MAX = 8 };
 
 /* Fill in a row for each way of collecting; returns how many. */
 unsigned ptrace_health(struct source_health *row);
+unsigned bpf_health(struct source_health *row);
 unsigned proc_health(struct source_health *row);
 
 #endif

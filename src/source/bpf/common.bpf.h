@@ -17,11 +17,11 @@ const volatile struct bpf_filter filter = {};
 const volatile struct call_shape shapes[SHAPES_ABIS][SHAPES_MAX] = {};
 
 /* Of each layer: records that found no room. */
-u64 lost[NBPF_LAYERS];
+__u64 lost[NBPF_LAYERS];
 /* Goes up with every rename of anybody: names that were sent before may be wrong. */
-u32 renames;
+__u32 renames;
 /* Ids given to files. */
-u32 files_named;
+__u32 files_named;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

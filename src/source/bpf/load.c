@@ -1,0 +1,208 @@
+/*
+ * load.c - our programs into the kernel, and what they tell out of it
+ */
+#include "bpf.h"
+#include "iops/diag.h"
+#include "programs.skel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SOCKETCALLS = 32 };
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+/* What a call is to the programs. */
+static void shape(struct call_shape *s, const struct bpf *b, int row, enum abi abi)
+{
+	const struct syscall_desc *d = &syscalls[row];
+
+	memset(s, 0, sizeof(*s));
+	if (d->form == FORM_CONTROL) {
+		s->how = !strncmp(d->name, "execve", 6)   ? HOW_EXEC
+			 : !strcmp(d->name, "socketcall") ? HOW_SOCKETCALL
+							  : HOW_NONE;
+		return;
+	}
+	s->wanted = syscall_wanted(&b->want, row);
+	s->weight = b->countable ? d->weight : 0;
+	s->how = s->wanted || s->weight ? HOW_CALL : HOW_NONE;
+	s->row = row;
+	s->form = d->form;
+	s->fd = d->fd;
+	s->size = d->size;
+	s->offset = d->offset;
+	s->fd2 = d->fd2;
+	s->offset2 = d->offset2;
+	s->path = d->path;
+	s->flags = d->flags;
+	s->writes = d->kind == OP_WRITE;
+	s->wide = abi == ABI_I386 && d->kind == OP_META && d->size == 3;
+}
+
+static void shapes_fill(
+	struct call_shape table[SHAPES_ABIS][SHAPES_MAX], const struct bpf *b)
+{
+	int16_t row[NR_MAX];
+
+	for (unsigned a = 0; a < SHAPES_ABIS; a++) {
+		syscall_index(ebpf_abi(a), row);
+		for (int nr = 0; nr < SHAPES_MAX - SOCKETCALLS && nr < NR_MAX; nr++)
+			if (row[nr] >= 0)
+				shape(&table[a][nr], b, row[nr], ebpf_abi(a));
+		for (int n = 0; n < SOCKETCALLS; n++) {
+			int r = syscall_of_socketcall(n);
+			if (r >= 0)
+				shape(&table[a][SHAPES_MAX - SOCKETCALLS + n], b, r,
+					ebpf_abi(a));
+		}
+	}
+}
+
+static int take(void *arg, void *data, size_t len)
+{
+	struct bpf *b = arg;
+	const struct rec *r = data;
+
+	if (len < sizeof(*r))
+		return 0;
+	switch (r->type) {
+	case REC_FILE:
+		if (len >= sizeof(struct rec_file))
+			ebpf_files_take(b, data, len - sizeof(struct rec_file));
+		break;
+	case REC_FORK:
+	case REC_EXEC:
+	case REC_EXIT:
+	case REC_CHECK:
+		if (len >= sizeof(struct rec_life))
+			ebpf_life_take(b, data);
+		break;
+	case REC_CALL:
+	case REC_TWO:
+	case REC_PATH:
+	case REC_MMSG:
+		ebpf_calls_take(b, data, len);
+		break;
+	}
+	return b->error;
+}
+
+static int refused(int err)
+{
+	if (err == -EPERM || err == -EACCES)
+		diag("eBPF is not allowed: it takes root, or CAP_BPF and CAP_PERFMON");
+	else
+		diag_err(err, "the kernel refuses the programs of the bpf backend");
+	return err;
+}
+
+int ebpf_load_open(struct bpf *b, const struct source_args *args)
+{
+	uint32_t size = 8 << 20;
+	int err;
+
+	(void)args;
+	libbpf_set_print(quiet);
+	struct programs *p = b->programs = programs__open();
+	if (!p)
+		return refused(-errno);
+	p->rodata->filter.all = b->all;
+	p->rodata->filter.self = getpid();
+	p->rodata->filter.follow = b->follow;
+	p->rodata->filter.layers = b->layers;
+	p->rodata->filter.wake = size / 4;
+	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
+	err = bpf_map__set_max_entries(p->maps.ring, size);
+	if (!err)
+		err = programs__load(p);
+	if (!err)
+		err = programs__attach(p);
+	if (err < 0)
+		return refused(err);
+	b->ring = ring_buffer__new(bpf_map__fd(p->maps.ring), take, b, NULL);
+	return b->ring ? 0 : -errno;
+}
+
+/* These processes, as they are now, are followed. */
+int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
+{
+	uint8_t one = 1;
+	char buf[64];
+
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t key = pid[i];
+		int err = bpf_map__update_elem(b->programs->maps.members, &key,
+			sizeof(key), &one, sizeof(one), BPF_ANY);
+		if (err < 0)
+			return err;
+	}
+	/* Twice: a thread may be born behind the back of the first pass. */
+	for (int pass = 0; pass < 2; pass++) {
+		int it = bpf_iter_create(bpf_link__fd(b->programs->links.on_each));
+		if (it < 0)
+			return -errno;
+		while (read(it, buf, sizeof(buf)) > 0)
+			;
+		close(it);
+	}
+	return 0;
+}
+
+int ebpf_load_poll(struct bpf *b, int timeout_ms)
+{
+	/* It wakes us only when there is much; what there is is taken in any case. */
+	int n = ring_buffer__poll(b->ring, timeout_ms), more;
+
+	if (n < 0 && n != -EINTR)
+		return n;
+	more = ring_buffer__consume(b->ring);
+	return more < 0 ? more : (n > 0 ? n : 0) + more;
+}
+
+uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer)
+{
+	return b->programs->bss->lost[layer];
+}
+
+void ebpf_load_detach(struct bpf *b)
+{
+	programs__detach(b->programs);
+}
+
+void ebpf_load_close(struct bpf *b)
+{
+	ring_buffer__free(b->ring);
+	if (b->programs)
+		programs__destroy(b->programs);
+}
+
+int ebpf_load_probe(char *why, unsigned size)
+{
+	libbpf_set_print(quiet);
+	struct programs *p = programs__open();
+	int err = p ? programs__load(p) : -errno;
+
+	*why = 0;
+	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
+		snprintf(why, size, "the kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+	else if (err == -EPERM || err == -EACCES)
+		snprintf(why, size, "it takes root, or CAP_BPF and CAP_PERFMON");
+	else if (err < 0)
+		snprintf(
+			why, size, "the kernel refuses the programs: %s", strerror(-err));
+	if (p)
+		programs__destroy(p);
+	return err;
+}
