@@ -184,9 +184,9 @@ struct fast {
 	struct map writer; /* ... -> the only open file that appends, or SEVERAL */
 	struct map known;  /* path as it was given, inode -> file */
 	struct fast_dir dir[FAST_DIRS];
-	uint32_t epoch; /* of paths */
-	uint64_t pass;  /* of the drain */
-	uint64_t now;   /* by the time stamp counter, or a little later */
+	uint32_t epoch;      /* of paths */
+	uint64_t pass;       /* of the drain */
+	uint64_t now;        /* by the time stamp counter, or a little later */
 	uint64_t passed;     /* when the last pass began */
 	uint64_t fill_ticks; /* in which the busiest ring fills by a third */
 };
