@@ -147,11 +147,6 @@ void fast_exec(struct tracer *t, struct task *k)
 	dispatch_exec(t, k);
 }
 
-static bool is_shape(const struct tracer *t, uint64_t nr)
-{
-	return nr < NSHAPES && t->fast->shape[nr] != SHAPE_PASS;
-}
-
 /*
  * A filter of the target's own that judges calls by where they come from would see ours.
  * seccomp(2): struct seccomp_data holds the address in bytes 8 to 15.
@@ -210,7 +205,7 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 	if (in->arch != AUDIT_ARCH_X86_64 || k->sysmode || !k->process->started)
 		return 0;
 	if (space_site_of_stub(k->space, ip)) {
-		if (is_shape(t, in->entry.nr))
+		if (is_shape(t->fast, in->entry.nr))
 			task_hook(t, k);
 		return 0;
 	}
@@ -224,7 +219,7 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 		if (k->space->state == SPACE_COLD)
 			return patch_prepare(t, k, ip - 2);
 	}
-	if (!is_shape(t, in->entry.nr))
+	if (!is_shape(t->fast, in->entry.nr))
 		return 0;
 	int row = t->row[ABI_X86_64][in->entry.nr];
 	return patch_hot(t, k, ip - 2, t->fast->call[row]->role == ROLE_DATA ? 2 : 1);

@@ -191,6 +191,12 @@ struct fast {
 	uint64_t fill_ticks; /* in which the busiest ring fills by a third */
 };
 
+/* Whether the hook makes the call itself. */
+static inline bool is_shape(const struct fast *f, uint64_t nr)
+{
+	return nr < NSHAPES && f->shape[nr] != SHAPE_PASS;
+}
+
 /* calls.c: whether a call has to stop for us, and where the hook's own calls return to.
  */
 enum { FAST_CALLS = 3 };
