@@ -53,7 +53,6 @@ enum fast_role {
 	ROLE_FCNTL,  /* the result does, if argument 1 says so */
 	ROLE_OPEN,   /* the result is new */
 	ROLE_PAIR,   /* two in memory are: pipe(2) */
-	ROLE_RIGHTS, /* a message may have brought some */
 	ROLE_PATH,   /* open files may have another path from now on */
 	ROLE_CWD,    /* the working directory is another one */
 	ROLE_OWN,    /* descriptors or directories are no longer shared */
@@ -63,6 +62,7 @@ enum fast_role {
 struct fast_call {
 	const char *name;
 	uint8_t role, shape;
+	bool rights; /* messages may bring descriptors */
 };
 
 /* A place in the code that makes a call. */
