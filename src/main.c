@@ -10,8 +10,9 @@
  *   replay.c        saved traces as one stream of operations; runs.c: what several share
  *   load.c          the sums of saved runs, of reports and of traces
  *   out.c           where a report goes
- *   source/         where operations come from: ptrace, proc (counters), system; of saved
- *                   traces: log, strace, fs_usage, fuse_trace
+ *   source/         where operations come from: ptrace (arch/: what only its machine has;
+ *                   fast/: the fast path, operations that do not stop), proc (counters),
+ *                   system; of saved traces: log, strace, fs_usage, fuse_trace
  *   sink/           where they go: stats, filter, interval, log
  *   export/         the same, in the forms of other tools
  *   report/         what is shown of the sums: column -> table, json, csv, histogram;

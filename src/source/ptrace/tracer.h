@@ -185,6 +185,7 @@ int tracee_cpu(pid_t tid);
 char tracee_state(pid_t tid);
 bool tracee_ignores(pid_t tid, int sig);
 int tracee_signal(pid_t tid, int sig, struct signal_state *s);
+bool tracee_is_filtered(pid_t tid);
 bool tracee_gains_rights(const char *path);
 
 /* task.c */
@@ -200,6 +201,7 @@ void task_paths(struct tracer *t, struct task *k);
 void task_exiting(struct tracer *t, struct task *k);
 void task_note(struct tracer *t, struct task *k, enum op_note note, uint16_t row);
 void task_flush(struct tracer *t, struct task *k);
+void task_interrupt(struct tracer *t, struct task *k, void *space);
 void tasks_free(struct tracer *t);
 void tasks_each(
 	struct tracer *t, void (*fn)(struct tracer *, struct task *, void *), void *arg);
