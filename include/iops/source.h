@@ -14,6 +14,7 @@ struct names;
 struct run;
 struct sink;
 struct source;
+struct streams;
 struct syscall_set;
 
 struct source_args {
@@ -28,7 +29,10 @@ struct source_args {
 	const char *command;  /* its name, as execvp(3) takes it */
 	bool filter;          /* a seccomp filter may be used */
 	unsigned patch_after; /* stops of a call site before it is patched; 0: never */
-	uint64_t count;       /* source_null: how many operations */
+	uint32_t layers;      /* of source_bpf: bits of enum op_layer; MAIN: the calls */
+	struct streams
+		*streams; /* of source_bpf: rows of every layer go there too; or NULL */
+	uint64_t count;   /* source_null: how many operations */
 	struct input *const *inputs; /* saved traces; borrowed */
 	unsigned ninputs;
 };

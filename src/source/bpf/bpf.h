@@ -27,6 +27,7 @@ struct names;
 struct programs;
 struct ring_buffer;
 struct sink;
+struct streams;
 
 /* A process that is followed. */
 struct process {
@@ -60,7 +61,9 @@ struct bpf {
 	bool countable, follow, wait, all;
 	const pid_t *pids;
 	unsigned npids;
-	uint32_t layers; /* 1 << enum bpf_layer */
+	uint32_t layers;         /* 1 << enum bpf_layer */
+	struct streams *streams; /* rows go there too; NULL: nowhere */
+	char missing[400];       /* tracepoints that this kernel does not have */
 
 	struct programs *programs;
 	struct ring_buffer *ring;

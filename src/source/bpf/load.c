@@ -96,7 +96,64 @@ static int take(void *arg, void *data, size_t len)
 		ebpf_calls_take(b, data, len);
 		break;
 	}
+	/* Here the other layers take what is theirs, by the range of the type. */
 	return b->error;
+}
+
+/* The programs of a layer, by what their names begin with. */
+static const struct {
+	const char *prefix;
+	uint32_t layers; /* any of which needs them */
+} parts[] = {
+	{ "on_", ~0u },
+	{ "uring_", 1 << BPF_URING },
+	{ "block_", 1 << BPF_BLOCK },
+	{ "cache_", 1 << BPF_CACHE },
+	{ "net_", 1 << BPF_NET },
+	{ "fault_", 1 << BPF_FAULT },
+};
+
+/* Whether the kernel has the tracepoint of a program: "tp_btf/NAME". */
+static bool there_is(const struct btf *btf, const char *section)
+{
+	char name[100];
+
+	if (strncmp(section, "tp_btf/", 7))
+		return true;
+	snprintf(name, sizeof(name), "btf_trace_%s", section + 7);
+	return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
+}
+
+static void add_missing(struct bpf *b, const char *section)
+{
+	size_t len = strlen(b->missing);
+
+	snprintf(b->missing + len, sizeof(b->missing) - len, "%s%s", len ? "," : "",
+		strchr(section, '/') ? strchr(section, '/') + 1 : section);
+}
+
+/* Load what is asked for and exists; what does not is named. */
+static int choose(struct bpf *b)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	struct bpf_program *p;
+
+	if (!btf)
+		return -errno;
+	bpf_object__for_each_program(p, b->programs->obj)
+	{
+		const char *name = bpf_program__name(p);
+		bool wanted = false;
+		for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+			if (!strncmp(name, parts[i].prefix, strlen(parts[i].prefix)))
+				wanted = b->layers & parts[i].layers;
+		bool here = there_is(btf, bpf_program__section_name(p));
+		if (wanted && !here)
+			add_missing(b, bpf_program__section_name(p));
+		bpf_program__set_autoload(p, wanted && here);
+	}
+	btf__free(btf);
+	return 0;
 }
 
 static int refused(int err)
@@ -125,6 +182,8 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	p->rodata->filter.wake = size / 4;
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
 	err = bpf_map__set_max_entries(p->maps.ring, size);
+	if (!err)
+		err = choose(b);
 	if (!err)
 		err = programs__load(p);
 	if (!err)

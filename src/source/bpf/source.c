@@ -44,6 +44,24 @@ static int ebpf_close(struct source *base)
 	return 0;
 }
 
+/* Which programs the layers of the report need. */
+static uint32_t layers_of(uint32_t layers)
+{
+	uint32_t bits = 1 << BPF_LIFE;
+
+	if (!layers || layers & 1 << LAYER_MAIN)
+		bits |= 1 << BPF_CALLS | 1 << BPF_URING;
+	if (layers & 1 << LAYER_BLOCK)
+		bits |= 1 << BPF_BLOCK;
+	if (layers & 1 << LAYER_CACHE)
+		bits |= 1 << BPF_CACHE;
+	if (layers & 1 << LAYER_NET)
+		bits |= 1 << BPF_NET;
+	if (layers & 1 << LAYER_FAULT)
+		bits |= 1 << BPF_FAULT;
+	return bits;
+}
+
 static struct bpf *bpf_new(const struct source_args *args)
 {
 	struct bpf *b = calloc(1, sizeof(*b));
@@ -60,7 +78,9 @@ static struct bpf *bpf_new(const struct source_args *args)
 	b->wait = args->wait;
 	b->pids = args->pids;
 	b->npids = args->npids;
-	b->layers = 1 << BPF_CALLS | 1 << BPF_URING | 1 << BPF_LIFE;
+	b->layers = layers_of(args->layers);
+	b->streams = args->streams;
+	b->all = !args->launch && !args->npids;
 	b->fdtab = fdtab_new(args->names);
 	if (!b->fdtab) {
 		free(b);
