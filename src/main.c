@@ -2,7 +2,7 @@
  * iops - what programs really read and write
  *
  *   main.c          the verbs, and the exit status
- *   cmd/            a file a verb: run, attach, report, export, merge, diff, doctor, help
+ *   cmd/            a file a verb: run, attach, trace, report, export, merge, diff, doctor, help
  *   opts.c          the table of options
  *   front.c         the shell's job: starts command and tracer, passes signals and status
  *   collect.c       the tracer process: wires a source to sinks, then reports
@@ -35,7 +35,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-static const struct command *const commands[] = { &command_run, &command_attach,
+static const struct command *const commands[] = { &command_run, &command_attach, &command_trace,
 	&command_report, &command_export, &command_merge, &command_diff, &command_doctor,
 	&command_help, NULL };
 

@@ -356,6 +356,9 @@ static __always_inline void out_two(struct task_state *st, struct task_struct *t
 		r.position2 = off;
 		r.placed2 = 2;
 	}
+	if (filters() && !file_passes(r.one.head.file, file_of(task, r.one.fd), ret, r.one.dur_ns) &&
+		!file_passes(r.file2, file_of(task, r.fd2), ret, r.one.dur_ns))
+		return;
 	send(BPF_CALLS, &r, sizeof(r));
 }
 
@@ -377,6 +380,9 @@ static __noinline int out_path(struct task_state *st, u64 ret, u64 now, u32 abi,
 		if (file)
 			dir = name_file(file);
 	}
+	if (filters() && (dir == OUTSIDE || filter.dev_set || filter.min_bytes ||
+		now - st->enter_ns < filter.min_ns))
+		return 0;
 	struct rec_path *r = &sc->path;
 	fill(&r->call, st, task, s, ret, now);
 	r->call.head.type = REC_PATH;
@@ -448,6 +454,9 @@ static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi,
 	u64 n = (s64)ret > 0 ? ret : 0;
 	if (n > REC_MMSG_MAX)
 		n = REC_MMSG_MAX;
+	if (filters() && !file_passes(r->call.head.file, file_of(task, r->call.fd), ret,
+		r->call.dur_ns))
+		return 0;
 	r->n = n;
 	r->pad = 0;
 	sc->n = n;
@@ -474,6 +483,8 @@ static __always_inline void out_call(struct task_state *st, struct task_struct *
 	}
 	r.want = want;
 	r.counted = count;
+	if (filters() && !file_passes(r.head.file, file_of(task, r.fd), ret, r.dur_ns))
+		return;
 	struct rec_call *out = take(BPF_CALLS, sizeof(*out));
 	if (out) {
 		__builtin_memcpy(out, &r, sizeof(r));
@@ -510,8 +521,6 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		return 0;
 	u8 count = counted(st, task, s->weight, ret);
 	if (!s->wanted && !count)
-		return 0;
-	if (filter.min_ns && now - st->enter_ns < filter.min_ns && !s->weight)
 		return 0;
 	if (s->form == F_TWO)
 		out_two(st, task, s, ret, now, count);

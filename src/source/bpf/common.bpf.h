@@ -13,6 +13,9 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+/* Instead of the id of a file: of no concern to the filter, by its name. */
+enum { OUTSIDE = 0x7fffffff };
+
 const volatile struct bpf_filter filter = {};
 const volatile struct call_shape shapes[SHAPES_ABIS][SHAPES_MAX] = {};
 
@@ -89,7 +92,7 @@ struct scratch {
 	};
 	struct dentry *dentry;
 	struct mount *mount;
-	u32 len, done;
+	u32 len, done, under;
 	u64 at, n, sum; /* of loops over arrays of the program's memory */
 };
 
@@ -173,6 +176,23 @@ static __always_inline bool passes(struct task_struct *task)
 	return true;
 }
 
+static __always_inline bool filters(void)
+{
+	return filter.under_set || filter.dev_set || filter.min_bytes || filter.min_ns;
+}
+
+/* Whether an operation on a file is of concern: by place, device, size, time. */
+static __always_inline bool file_passes(u32 id, struct file *file, s64 ret, u64 ns)
+{
+	if (id == OUTSIDE || (filter.under_set && !id))
+		return false;
+	if (filter.dev_set && (!file || BPF_CORE_READ(file, f_inode, i_sb, s_dev) != filter.dev))
+		return false;
+	if (filter.min_bytes && (ret < 0 || (u64)ret < filter.min_bytes))
+		return false;
+	return !filter.min_ns || ns >= filter.min_ns;
+}
+
 /* The state of the running task, if it is traced. */
 static __always_inline struct task_state *traced(struct task_struct *task)
 {
@@ -215,6 +235,9 @@ static long name_step(u32 i, void *arg)
 
 	if (!d)
 		return 1;
+	if (filter.under_set && BPF_CORE_READ(d, d_inode, i_ino) == filter.under_ino &&
+		BPF_CORE_READ(d, d_sb, s_dev) == filter.under_dev)
+		s->under = 1;
 	if (m && d == BPF_CORE_READ(m, mnt.mnt_root)) {
 		struct mount *parent = BPF_CORE_READ(m, mnt_parent);
 		if (parent == m) {
@@ -277,9 +300,12 @@ static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
 	}
 	s->len = 0;
 	s->done = 0;
+	s->under = !filter.under_set;
 	bpf_loop(512, name_step, NULL, 0);
 	s->file.head.row = s->done;
 	s->file.len = s->len;
+	if (!s->under)
+		return OUTSIDE;
 	if (send(BPF_LIFE, s, sizeof(struct rec_file) + (s->len & (REC_FILE_MAX - 1))))
 		return 0;
 	return id;

@@ -3,6 +3,7 @@
  */
 #include "bpf.h"
 #include "iops/diag.h"
+#include "iops/trace.h"
 #include "programs.skel.h"
 
 #include <bpf/bpf.h>
@@ -12,6 +13,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { SOCKETCALLS = 32 };
@@ -166,12 +169,46 @@ static int refused(int err)
 	return err;
 }
 
+/* What the kernel side keeps back. 0 or -errno. */
+static int filter_fill(struct bpf_filter *f, const struct trace_filter *t)
+{
+	struct stat st;
+
+	f->uid = t->uid;
+	f->uid_set = t->by_uid;
+	f->dev = t->major << 20 | t->minor;
+	f->dev_set = t->by_device;
+	f->cgroup = t->cgroup;
+	f->min_bytes = t->min_bytes;
+	f->min_ns = t->min_ns;
+	f->comm_len = strlen(t->comm);
+	memcpy(f->comm, t->comm, sizeof(f->comm));
+	if (!t->under)
+		return 0;
+	if (stat(t->under, &st) < 0)
+		return diag_err(errno, "%s", t->under);
+	f->under_set = 1;
+	f->under_ino = st.st_ino;
+	f->under_dev = major(st.st_dev) << 20 | minor(st.st_dev);
+	return 0;
+}
+
+/* A power of two, and whole pages, as the ring wants it. */
+static uint32_t ring_size(const struct trace_options *t)
+{
+	uint32_t size = 64 << 10;
+
+	while (size < (t && t->buffer_bytes ? t->buffer_bytes : 16 << 20) &&
+		size < 1u << 30)
+		size *= 2;
+	return size;
+}
+
 int ebpf_load_open(struct bpf *b, const struct source_args *args)
 {
-	uint32_t size = 8 << 20;
-	int err;
+	uint32_t size = ring_size(args->trace);
+	int err = 0;
 
-	(void)args;
 	libbpf_set_print(quiet);
 	struct programs *p = b->programs = programs__open();
 	if (!p)
@@ -182,6 +219,11 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	p->rodata->filter.layers = b->layers;
 	p->rodata->filter.wake = size / 4;
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
+	if (args->trace)
+		err = filter_fill(
+			(struct bpf_filter *)&p->rodata->filter, &args->trace->filter);
+	if (err < 0)
+		return err;
 	err = bpf_map__set_max_entries(p->maps.ring, size);
 	if (!err)
 		err = choose(b);

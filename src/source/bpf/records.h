@@ -156,6 +156,8 @@ struct bpf_filter {
 	__u32 layers;   /* 1 << enum bpf_layer */
 	__u32 uid, uid_set;
 	__u32 dev, dev_set; /* major << 20 | minor */
+	__u32 under_set, under_dev;
+	__u64 under_ino;    /* of a directory that files have to be below */
 	__u64 cgroup;       /* id; 0: any */
 	__u64 min_bytes, min_ns;
 	__u32 wake;         /* bytes in the ring at which the reader is woken */

@@ -5,6 +5,7 @@
 #include "iops/diag.h"
 #include "iops/launch.h"
 #include "iops/sink.h"
+#include "iops/trace.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -45,12 +46,14 @@ static int ebpf_close(struct source *base)
 }
 
 /* Which programs the layers of the report need. */
-static uint32_t layers_of(uint32_t layers)
+static uint32_t layers_of(const struct trace_options *t)
 {
-	uint32_t bits = 1 << BPF_LIFE;
+	uint32_t bits = 1 << BPF_LIFE, layers = t ? t->layers : 1u << LAYER_MAIN;
 
-	if (!layers || layers & 1 << LAYER_MAIN)
-		bits |= 1 << BPF_CALLS | 1 << BPF_URING;
+	if (layers & 1 << LAYER_MAIN)
+		bits |= 1 << BPF_CALLS;
+	if (!t || layers & TRACE_URING)
+		bits |= 1 << BPF_URING;
 	if (layers & 1 << LAYER_BLOCK)
 		bits |= 1 << BPF_BLOCK;
 	if (layers & 1 << LAYER_CACHE)
@@ -78,7 +81,7 @@ static struct bpf *bpf_new(const struct source_args *args)
 	b->wait = args->wait;
 	b->pids = args->pids;
 	b->npids = args->npids;
-	b->layers = layers_of(args->layers);
+	b->layers = layers_of(args->trace);
 	b->streams = args->streams;
 	b->all = !args->launch && !args->npids;
 	b->fdtab = fdtab_new(args->names);
@@ -156,7 +159,7 @@ static bool over(struct bpf *b)
 	if (b->launch)
 		return b->ended &&
 		       (!b->living || (!b->wait && now - b->ended_ns >= GRACE_NS));
-	return !b->living;
+	return !b->all && !b->living;
 }
 
 static int ebpf_step(struct source *base, struct sink *to)
