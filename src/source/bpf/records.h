@@ -85,7 +85,7 @@ struct rec_path {
 };
 
 /* Messages: asked[i] and got[i], as many as there were, up to this. */
-enum { REC_MMSG_MAX = 64 };
+enum { REC_MMSG_MAX = 1024 /* UIO_MAXIOV: more are not sent */ };
 struct rec_mmsg {
 	struct rec_call call;
 	__u32 n, pad;
