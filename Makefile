@@ -17,8 +17,11 @@ CLANG   ?= clang
 Q       := $(if $(V),,@)
 SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
 
-PKGS    := libcjson smartcols libzstd sqlite3 avro-c nettle
-DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev libzydis-dev nettle-dev
+LINKED  := libcjson smartcols libzstd nettle
+LATE    := sqlite3 avro-c
+PKGS    := $(LINKED) $(LATE)
+DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev libzydis-dev \
+           nettle-dev libbpf-dev bpftool clang
 TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
            redis-server redis-tools util-linux sudo fio nodejs zstd $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
@@ -36,15 +39,21 @@ override CFLAGS += -std=gnu11 -pthread $(WARN) \
            $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
            $(if $(COV),--coverage -O0)
 LIBFLAGS := $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
-override CPPFLAGS += -D_GNU_SOURCE -Iinclude -DVERSION='"$(VERSION)"' $(LIBFLAGS)
-override LDLIBS += $(shell $(PKG) --libs $(PKGS) 2>/dev/null) $(if $(FAST),-lZydis) -lm
+override CPPFLAGS += -D_GNU_SOURCE -Iinclude -I$(B) -DVERSION='"$(VERSION)"' $(LIBFLAGS)
+override LDLIBS += $(shell $(PKG) --libs $(LINKED) 2>/dev/null) $(if $(FAST),-lZydis) $(if $(BPF),$(BPFLIBS)) -lm -ldl
+# Linked into the program where that can be: it would make each start slower.
+BPFLIBS = $(if $(wildcard $(addprefix $(shell $(PKG) --variable=libdir libbpf)/lib,bpf.a elf.a z.a)),-Wl$(comma)-Bstatic -lbpf -lelf -lz -Wl$(comma)-Bdynamic,-lbpf -lelf -lz)
+LATELIBS := $(shell $(PKG) --libs $(LATE) 2>/dev/null)
 
 # Everything but main() is a library, so that tests can link it. Of the files that speak
 # for a machine, only that of the compiler's own is taken; the fast path is for x86_64.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 NATIVE  := $(wildcard src/source/ptrace/arch/$(MACHINE).c)
 FAST    := $(if $(filter x86_64,$(MACHINE)),y)
-SRC     := $(sort $(shell find src -name '*.c' ! -path '*/arch/*' ! -path '*/fast/*') $(NATIVE) \
+BPFTOOL := $(or $(shell command -v bpftool),$(wildcard /usr/sbin/bpftool))
+BPF     := $(if $(and $(BPFTOOL),$(shell command -v $(CLANG)),$(shell $(PKG) --exists libbpf && echo y)),y)
+SRC     := $(sort $(shell find src -name '*.c' ! -path '*/arch/*' ! -path '*/fast/*' ! -path '*/bpf/*') $(NATIVE) \
+           $(if $(BPF),$(filter-out %/none.c %.bpf.c,$(wildcard src/source/bpf/*.c)),src/source/bpf/none.c) \
            $(if $(FAST),$(filter-out %/none.c,$(wildcard src/source/ptrace/fast/*.c)),src/source/ptrace/fast/none.c))
 ASM     := $(if $(FAST),$(wildcard src/source/ptrace/fast/*.S))
 LIBOBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out src/main.c,$(SRC))) $(ASM:%.S=$(B)/%.o)
@@ -72,6 +81,15 @@ $(B)/libiops.a: $(LIBOBJ)
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
+# What runs in the kernel, as bytes in a header.
+$(B)/programs.bpf.o: $(wildcard src/source/bpf/*.bpf.[ch]) src/source/bpf/kernel.h src/source/bpf/records.h $(B)/.flags
+	@echo "  BPF   $@"
+	$(Q)mkdir -p $(@D) && $(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(if $(FAST),x86,arm64) -Wall \
+	   -Wno-gnu-variable-sized-type-not-at-end $(shell $(PKG) --cflags libbpf) -c src/source/bpf/programs.bpf.c -o $@
+$(B)/programs.skel.h: $(B)/programs.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name programs >$@
+$(B)/src/source/bpf/load.o: $(if $(BPF),$(B)/programs.skel.h)
+
 $(B)/src/%.o: src/%.c $(B)/.flags
 	@echo "  CC    $<"
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
@@ -79,6 +97,12 @@ $(B)/src/%.o: src/%.c $(B)/.flags
 $(B)/src/%.o: src/%.S $(B)/.flags
 	@echo "  AS    $<"
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# What export loads late, by the names that the linker would have written into the program.
+# Where there is nothing to link with, objects compile all the same.
+$(B)/src/export/late.o: $(B)/soname.h
+$(B)/soname.h: tests/soname.sh $(B)/.flags
+	$(Q)$(if $(NEEDED),sh $< $(CC) $(CFLAGS) $(LDFLAGS) -Wl$(comma)--no-as-needed $(LATELIBS),:) >$@
 
 # Rebuild all when the flags change.
 $(B)/.flags: FORCE
@@ -89,6 +113,7 @@ $(B)/.flags: FORCE
 # what is traced: static, so that no loader adds calls of its own, and never sanitized.
 $(B)/unit/%: tests/unit/%.c $(B)/libiops.a
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $< $(B)/libiops.a $(LDFLAGS) -lcmocka $(LDLIBS) -o $@
+$(B)/unit/test_export: override LDLIBS += $(LATELIBS)
 HELPCC  := -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread
 $(B)/help/mkio $(B)/help/hot: $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -static $< -o $@

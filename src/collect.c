@@ -188,7 +188,7 @@ static int parse_pids(struct collection *c)
 static int open_source(struct collection *c)
 {
 	static const struct source_ops *const known[] = { &source_ptrace, &source_proc,
-		&source_system };
+		&source_bpf, &source_system };
 	const struct options *o = c->o;
 	struct source_args args = {
 		.names = c->names,
@@ -201,6 +201,7 @@ static int open_source(struct collection *c)
 		.wait = o->wait,
 		.filter = o->filter,
 		.patch_after = o->patch_after,
+		.trace = o->trace.layers ? &o->trace : NULL,
 		.command = c->run.command ? c->run.command[0] : NULL,
 	};
 	bool automatic = !strcmp(o->backend, "auto");
@@ -226,12 +227,13 @@ static int open_source(struct collection *c)
 			c->ops->name);
 	snprintf(c->run.backend, sizeof(c->run.backend), "%s", c->ops->name);
 	c->run.counters_only = c->ops == &source_proc;
-	c->run.machine_wide = c->ops == &source_system;
-	c->run.verifies = c->ops == &source_ptrace && syscall_set_countable(&o->want);
+	c->run.machine_wide = !c->job->launch && !c->run.npids;
+	c->run.verifies = (c->ops == &source_ptrace || c->ops == &source_bpf) &&
+			  syscall_set_countable(&o->want);
 	if (c->ops == &source_proc && !*c->run.why)
 		snprintf(c->run.why, sizeof(c->run.why),
 			"counters only: operations and bytes as /proc/PID/io has them");
-	if (c->ops == &source_system)
+	if (c->ops == &source_system && !err)
 		snprintf(c->run.why, sizeof(c->run.why),
 			"the whole machine: what /proc/diskstats counted meanwhile, "
 			"whoever did it");

@@ -2,7 +2,7 @@
  * iops - what programs really read and write
  *
  *   main.c          the verbs, and the exit status
- *   cmd/            a file a verb: run, attach, report, export, merge, diff, doctor, help
+ *   cmd/            a file a verb: run, attach, trace, report, export, merge, diff, doctor, help
  *   opts.c          the table of options
  *   front.c         the shell's job: starts command and tracer, passes signals and status
  *   collect.c       the tracer process: wires a source to sinks, then reports
@@ -10,8 +10,9 @@
  *   replay.c        saved traces as one stream of operations; runs.c: what several share
  *   load.c          the sums of saved runs, of reports and of traces
  *   out.c           where a report goes
- *   source/         where operations come from: ptrace, proc (counters), system; of saved
- *                   traces: log, strace, fs_usage, fuse_trace
+ *   source/         where operations come from: ptrace (arch/: what only its machine has;
+ *                   fast/: the fast path, operations that do not stop), proc (counters),
+ *                   system; of saved traces: log, strace, fs_usage, fuse_trace
  *   sink/           where they go: stats, filter, interval, log
  *   export/         the same, in the forms of other tools
  *   stream/         a folder of CSV files that rows go to, with its manifest
@@ -35,7 +36,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-static const struct command *const commands[] = { &command_run, &command_attach,
+static const struct command *const commands[] = { &command_run, &command_attach, &command_trace,
 	&command_report, &command_export, &command_merge, &command_diff, &command_doctor,
 	&command_help, NULL };
 

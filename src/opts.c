@@ -44,7 +44,7 @@ static const struct option_row rows[] = {
 	{ 'P', true, "path", "GLOB", "keep only files whose path matches" },
 	{ 'Y', false, "type", "LIST", "keep only files of these types" },
 	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
-	{ 'b', true, "backend", "NAME", "auto (default), ptrace, proc or system" },
+	{ 'b', true, "backend", "NAME", "auto (default), ptrace, bpf, proc or system" },
 	{ 'l', true, "log", "FILE", "keep the operation log; - is standard output" },
 	{ 'M', false, "from", "FORMAT",
 		"iops, strace, fs_usage or fuse-trace (default:\n"
@@ -66,6 +66,28 @@ static const struct option_row rows[] = {
 		"leave the program's code alone: operations stop" },
 	{ 'E', false, "patch-after", "N",
 		"patch call sites after N stops (24); 0: never" },
+	{ 'y', false, "layers", "LIST",
+		"fs, cache, block, net, fault, uring or all\n"
+		"(default fs,cache,block,uring)" },
+	{ 'p', true, "process", "PID,...", "these processes, not the whole machine" },
+	{ 'c', false, "comm", "NAME", "only commands whose name begins like this" },
+	{ 'u', false, "uid", "N", "only this user's" },
+	{ 'j', false, "cgroup", "DIR", "only of this cgroup" },
+	{ 'D', false, "device", "MAJ:MIN", "only files and disks of this device" },
+	{ 'g', false, "under", "DIR", "only files below this directory" },
+	{ 'm', false, "min-size", "BYTES", "only operations of so many bytes" },
+	{ 't', false, "min-latency", "SEC", "only operations that took so long" },
+	{ 'x', false, "aggregate", NULL,
+		"sum up in the kernel: for more events than a log\n"
+		"could hold" },
+	{ 'z', false, "buffer", "BYTES", "between kernel and reader (default 16M)" },
+	{ 'n', false, "snapshot", "LIST", "into the folder: fs, process, system or all" },
+	{ 'r', false, "snapshot-root", "DIR", "where the snapshot of files begins" },
+	{ 'a', false, "anonymize", NULL, "names in the folder by a keyed hash" },
+	{ 'k', false, "anonymize-key", "FILE", "with this key (default: a new one)" },
+	{ 'Q', false, "plain", NULL, "files of the folder are not compressed" },
+	{ 's', false, "rotate-size", "BYTES", "a new file after so much (100M)" },
+	{ 'w', false, "rotate-age", "SEC", "and after so long (300)" },
 	{ 'U', false, "si", NULL, "powers of 1000 instead of 1024" },
 	{ 'R', false, "raw", NULL, "plain numbers" },
 	{ 'L', false, "color", "WHEN", "auto (default), always or never" },
@@ -77,7 +99,7 @@ enum { NROWS = sizeof(rows) / sizeof(*rows) };
 
 static const struct report *const formats[] = { &report_table, &report_json,
 	&report_csv };
-static const char *const backends[] = { "auto", "ptrace", "proc", "system" };
+static const char *const backends[] = { "auto", "ptrace", "bpf", "proc", "system" };
 
 static int wrong(const char *option, const char *value, const char *expected)
 {
@@ -200,7 +222,7 @@ static int set_backend(struct options *o, const char *text)
 			o->backend = backends[i];
 			return 0;
 		}
-	return wrong("backend", text, "auto, ptrace, proc and system are known");
+	return wrong("backend", text, "auto, ptrace, bpf, proc and system are known");
 }
 
 static int set_format(struct options *o, const char *text)
@@ -387,7 +409,7 @@ static int set_option(struct options *o, int id, const char *arg)
 		o->view.verbose = true;
 		return 0;
 	}
-	return -EINVAL;
+	return opts_trace_set(&o->trace, id, arg);
 }
 
 static void defaults(struct options *o)
@@ -408,6 +430,7 @@ static void settle(struct options *o)
 {
 	const char *dot = o->output ? strrchr(o->output, '.') : NULL;
 
+	o->format_given = o->format != NULL;
 	if (!o->format && dot)
 		o->format = format_of(dot + 1);
 	if (!o->format)

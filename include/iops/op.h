@@ -69,7 +69,10 @@ enum op_note {
 /* Where an operation was seen. Layers are never summed with one another. X(name, text) */
 #define OP_LAYERS(X)                                                                     \
 	X(MAIN, "main") /* what the run is about: the calls of run and attach */         \
-	X(BLOCK, "block")
+	X(BLOCK, "block")                                                                \
+	X(CACHE, "cache")                                                                \
+	X(NET, "net")                                                                    \
+	X(FAULT, "fault")
 
 enum op_layer {
 #define X(name, text) LAYER_##name,

@@ -14,6 +14,8 @@ struct names;
 struct run;
 struct sink;
 struct source;
+struct streams;
+struct trace_options;
 struct syscall_set;
 
 struct source_args {
@@ -28,7 +30,10 @@ struct source_args {
 	const char *command;  /* its name, as execvp(3) takes it */
 	bool filter;          /* a seccomp filter may be used */
 	unsigned patch_after; /* stops of a call site before it is patched; 0: never */
-	uint64_t count;       /* source_null: how many operations */
+	const struct trace_options *trace; /* of source_bpf: layers, filters; or NULL */
+	struct streams
+		*streams; /* of source_bpf: rows of every layer go there too; or NULL */
+	uint64_t count;   /* source_null: how many operations */
 	struct input *const *inputs; /* saved traces; borrowed */
 	unsigned ninputs;
 };
@@ -71,7 +76,8 @@ struct source {
 	const struct source_ops *ops;
 };
 
-extern const struct source_ops source_null, source_ptrace, source_proc, source_system;
+extern const struct source_ops source_null, source_ptrace, source_bpf, source_proc,
+	source_system;
 extern const struct source_ops source_log, source_strace, source_fs_usage,
 	source_fuse_trace;
 
@@ -89,6 +95,7 @@ enum { SOURCE_HEALTH_MAX = 8 };
 
 /* Fill in a row for each way of collecting; returns how many. */
 unsigned ptrace_health(struct source_health *row);
+unsigned bpf_health(struct source_health *row);
 unsigned proc_health(struct source_health *row);
 
 #endif

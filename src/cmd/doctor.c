@@ -57,6 +57,7 @@ static int doctor(const struct options *o)
 	char *text = NULL;
 	size_t len;
 
+	n += bpf_health(row + n);
 	n += proc_health(row + n);
 	if (out_open(&out, o->output ? o->output : "-") < 0)
 		return 1;

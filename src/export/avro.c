@@ -2,6 +2,7 @@
  * avro.c - an Avro object container file of rows
  */
 #include "export.h"
+#include "late.h"
 #include "iops/diag.h"
 #include "iops/text.h"
 
@@ -14,10 +15,25 @@
 enum { BLOCK_SIZE = 256 << 10 };
 #define SAFE_INTEGER ((INT64_C(1) << 53) - 2)
 
+/* Those that avro.h declares and does not define. */
+#define FUNCTIONS(X)                                                                     \
+	X(avro_file_writer_append_value)                                                 \
+	X(avro_file_writer_close)                                                        \
+	X(avro_file_writer_create_with_codec_fp)                                         \
+	X(avro_generic_class_from_schema)                                                \
+	X(avro_generic_value_new)                                                        \
+	X(avro_schema_decref)                                                            \
+	X(avro_schema_from_json)                                                         \
+	X(avro_strerror)                                                                 \
+	X(avro_value_decref)
+
 struct avro {
 	struct sink sink;
 	struct rows rows;
 	struct output out;
+	struct {
+		FUNCTIONS(LATE_MEMBER)
+	} lib;
 	avro_schema_t schema;
 	avro_value_iface_t *class;
 	avro_value_t record;
@@ -67,7 +83,7 @@ static int failed(struct avro *s, int err)
 		return s->out.err;
 	if (output_check(&s->out) < 0)
 		return s->out.err;
-	diag("cannot write to %s: %s", s->out.name, avro_strerror());
+	diag("cannot write to %s: %s", s->out.name, s->lib.avro_strerror());
 	return s->out.err = err > 0 ? -err : -EIO;
 }
 
@@ -125,25 +141,25 @@ static int avro_put(struct sink *sink, const struct op *op)
 		at += 1 + f->bytes;
 	}
 	if (!err)
-		err = avro_file_writer_append_value(s->writer, &s->record);
+		err = s->lib.avro_file_writer_append_value(s->writer, &s->record);
 	return err ? failed(s, err) : output_check(&s->out);
 }
 
 static void avro_fini(struct avro *s)
 {
 	if (s->class) {
-		avro_value_decref(&s->record);
+		s->lib.avro_value_decref(&s->record);
 		avro_value_iface_decref(s->class);
 	}
 	if (s->schema)
-		avro_schema_decref(s->schema);
+		s->lib.avro_schema_decref(s->schema);
 	free(s);
 }
 
 static int avro_close(struct sink *sink)
 {
 	struct avro *s = (struct avro *)sink;
-	int err = failed(s, avro_file_writer_close(s->writer));
+	int err = failed(s, s->lib.avro_file_writer_close(s->writer));
 	int late = output_close(&s->out);
 
 	rows_end(&s->rows);
@@ -155,19 +171,19 @@ static int prepare(struct avro *s)
 {
 	char *text = schema_text();
 	avro_schema_error_t why;
-	int err = text ? avro_schema_from_json(text, 0, &s->schema, &why) : ENOMEM;
+	int err = text ? s->lib.avro_schema_from_json(text, 0, &s->schema, &why) : ENOMEM;
 
 	free(text);
-	if (!err && !(s->class = avro_generic_class_from_schema(s->schema)))
+	if (!err && !(s->class = s->lib.avro_generic_class_from_schema(s->schema)))
 		err = ENOMEM;
 	if (!err)
-		err = avro_generic_value_new(s->class, &s->record);
+		err = s->lib.avro_generic_value_new(s->class, &s->record);
 	return err;
 }
 
 static int start_with(struct avro *s, const char *codec)
 {
-	return avro_file_writer_create_with_codec_fp(
+	return s->lib.avro_file_writer_create_with_codec_fp(
 		s->out.f, s->out.name, 0, s->schema, &s->writer, codec, BLOCK_SIZE);
 }
 
@@ -184,9 +200,12 @@ static int avro_open(struct sink **out, const struct export_args *args)
 	static const struct sink_ops ops = {
 		.name = "avro", .put = avro_put, .close = avro_close
 	};
+	static const char *const functions[] = { FUNCTIONS(LATE_NAME) NULL };
 	struct avro *s = calloc(1, sizeof(*s));
-	int err = s ? output_open(&s->out, args->output) : -ENOMEM;
+	int err = s ? late_load(LATE_AVRO, functions, &s->lib) : -ENOMEM;
 
+	if (!err)
+		err = output_open(&s->out, args->output);
 	if (err < 0) {
 		free(s);
 		return err;

@@ -20,8 +20,9 @@ static int run_sql(struct sqlite *s, const char *sql)
 {
 	if (!sql)
 		return s->err = diag_err(ENOMEM, "%s", s->rows.args.output);
-	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0
-								       : sqlite_failed(s);
+	return s->lib.sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK
+		       ? 0
+		       : sqlite_failed(s);
 }
 
 /* The columns of op and of the view come from the fields. */
@@ -101,8 +102,8 @@ static int prepare(struct sqlite *s)
 			strcat(insert, ", ?");
 	strcat(insert, ")");
 	for (int i = 0; i < NSTATEMENTS; i++)
-		if (sqlite3_prepare_v2(s->db, sql[i] ? sql[i] : insert, -1, &s->stmt[i],
-			    NULL) != SQLITE_OK)
+		if (s->lib.sqlite3_prepare_v2(s->db, sql[i] ? sql[i] : insert, -1,
+			    &s->stmt[i], NULL) != SQLITE_OK)
 			return sqlite_failed(s);
 	return 0;
 }
@@ -136,8 +137,8 @@ static int finish(struct sqlite *s)
 	if (!err)
 		err = run_sql(s, "commit");
 	for (int i = 0; i < NSTATEMENTS; i++)
-		sqlite3_finalize(s->stmt[i]);
-	if (sqlite3_close(s->db) != SQLITE_OK && !err)
+		s->lib.sqlite3_finalize(s->stmt[i]);
+	if (s->lib.sqlite3_close(s->db) != SQLITE_OK && !err)
 		err = diag_err(EIO, "%s", s->rows.args.output);
 	if (!err && (chmod(s->temporary, 0666 & ~mask) < 0 ||
 			    rename(s->temporary, s->rows.args.output) < 0))
@@ -204,7 +205,7 @@ static int create(struct sqlite *s)
 	if (fd < 0)
 		return diag_err(errno, "%s", path);
 	close(fd);
-	if (sqlite3_open_v2(s->temporary, &s->db, SQLITE_OPEN_READWRITE, NULL) !=
+	if (s->lib.sqlite3_open_v2(s->temporary, &s->db, SQLITE_OPEN_READWRITE, NULL) !=
 		SQLITE_OK)
 		return sqlite_failed(s);
 	char *sql = schema();
@@ -218,23 +219,29 @@ static int sqlite_open(struct sink **out, const struct export_args *args)
 	static const struct sink_ops ops = {
 		.name = "sqlite", .put = sqlite_put, .close = sqlite_close
 	};
+	static const char *const functions[] = { SQLITE_FUNCTIONS(LATE_NAME) NULL };
+
 	if (!args->output || !strcmp(args->output, "-")) {
 		diag("a database needs the name of a file: -o FILE");
 		return -EINVAL;
 	}
 
 	struct sqlite *s = calloc(1, sizeof(*s));
-	if (!s)
-		return diag_err(ENOMEM, "%s", args->output);
+	int err = s ? late_load(LATE_SQLITE3, functions, &s->lib)
+		    : diag_err(ENOMEM, "%s", args->output);
+	if (err < 0) {
+		free(s);
+		return err;
+	}
 	s->sink.ops = &ops;
 	rows_init(&s->rows, args);
 	s->lost = calloc(args->nruns + 1, sizeof(*s->lost));
 	s->seen = calloc(args->nruns + 1, sizeof(*s->seen));
-	int err = s->lost && s->seen ? create(s) : diag_err(ENOMEM, "%s", args->output);
+	err = s->lost && s->seen ? create(s) : diag_err(ENOMEM, "%s", args->output);
 	if (err < 0) {
 		for (int i = 0; i < NSTATEMENTS; i++)
-			sqlite3_finalize(s->stmt[i]);
-		sqlite3_close(s->db);
+			s->lib.sqlite3_finalize(s->stmt[i]);
+		s->lib.sqlite3_close(s->db);
 		if (s->temporary)
 			unlink(s->temporary);
 		sqlite_free(s);

@@ -5,12 +5,33 @@
 #define IOPS_SRC_EXPORT_SQLITE_H
 
 #include "export.h"
+#include "late.h"
 #include "iops/map.h"
 
 #include <sqlite3.h>
 #include <sys/types.h>
 
 enum { SQLITE_APPLICATION = 0x696f7073 /* "iops", PRAGMA application_id */ };
+
+#define SQLITE_FUNCTIONS(X)                                                              \
+	X(sqlite3_bind_blob)                                                             \
+	X(sqlite3_bind_int64)                                                            \
+	X(sqlite3_bind_null)                                                             \
+	X(sqlite3_bind_text)                                                             \
+	X(sqlite3_close)                                                                 \
+	X(sqlite3_errcode)                                                               \
+	X(sqlite3_errmsg)                                                                \
+	X(sqlite3_exec)                                                                  \
+	X(sqlite3_finalize)                                                              \
+	X(sqlite3_open_v2)                                                               \
+	X(sqlite3_prepare_v2)                                                            \
+	X(sqlite3_reset)                                                                 \
+	X(sqlite3_step)                                                                  \
+	X(sqlite3_system_errno)
+
+struct sqlite_functions {
+	SQLITE_FUNCTIONS(LATE_MEMBER)
+};
 
 enum statement { INSERT_OP, INSERT_FILE, INSERT_PROCESS, INSERT_RUN, NSTATEMENTS };
 
@@ -25,6 +46,7 @@ struct process {
 struct sqlite {
 	struct sink sink;
 	struct rows rows;
+	struct sqlite_functions lib;
 	sqlite3 *db;
 	sqlite3_stmt *stmt[NSTATEMENTS];
 	char *temporary;

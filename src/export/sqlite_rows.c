@@ -12,40 +12,59 @@
 
 int sqlite_failed(struct sqlite *s)
 {
-	int code = sqlite3_errcode(s->db), why = sqlite3_system_errno(s->db);
+	int code = s->lib.sqlite3_errcode(s->db),
+	    why = s->lib.sqlite3_system_errno(s->db);
 
 	if (s->err)
 		return s->err;
 	if (code == SQLITE_FULL)
 		why = ENOSPC;
-	diag("cannot write to %s: %s", s->rows.args.output, sqlite3_errmsg(s->db));
+	diag("cannot write to %s: %s", s->rows.args.output, s->lib.sqlite3_errmsg(s->db));
 	return s->err = why ? -why : code == SQLITE_NOMEM ? -ENOMEM : -EIO;
 }
 
+/* A row to insert, filled from the left. */
+struct insert {
+	const struct sqlite_functions *lib;
+	sqlite3_stmt *stmt;
+	int n;
+};
+
+static struct insert begin(const struct sqlite *s, enum statement which)
+{
+	return (struct insert){ &s->lib, s->stmt[which], 0 };
+}
+
 /* Text that is no UTF-8 is kept as it is, as a blob; none is null. */
-static void bind_text(sqlite3_stmt *stmt, int at, const char *s)
+static void add_text(struct insert *i, const char *s)
 {
 	if (!*s)
-		sqlite3_bind_null(stmt, at);
+		i->lib->sqlite3_bind_null(i->stmt, ++i->n);
 	else if (text_is_utf8(s))
-		sqlite3_bind_text(stmt, at, s, -1, SQLITE_TRANSIENT);
+		i->lib->sqlite3_bind_text(i->stmt, ++i->n, s, -1, SQLITE_TRANSIENT);
 	else
-		sqlite3_bind_blob(stmt, at, s, strlen(s), SQLITE_TRANSIENT);
+		i->lib->sqlite3_bind_blob(
+			i->stmt, ++i->n, s, strlen(s), SQLITE_TRANSIENT);
 }
 
-static void bind_known(sqlite3_stmt *stmt, int at, int64_t n, bool known)
+static void add_known(struct insert *i, int64_t n, bool known)
 {
 	if (known)
-		sqlite3_bind_int64(stmt, at, n);
+		i->lib->sqlite3_bind_int64(i->stmt, ++i->n, n);
 	else
-		sqlite3_bind_null(stmt, at);
+		i->lib->sqlite3_bind_null(i->stmt, ++i->n);
 }
 
-static int insert(struct sqlite *s, sqlite3_stmt *stmt)
+static void add(struct insert *i, int64_t n)
 {
-	int err = sqlite3_step(stmt) == SQLITE_DONE ? 0 : sqlite_failed(s);
+	add_known(i, n, true);
+}
 
-	sqlite3_reset(stmt);
+static int end(struct sqlite *s, const struct insert *i)
+{
+	int err = i->lib->sqlite3_step(i->stmt) == SQLITE_DONE ? 0 : sqlite_failed(s);
+
+	i->lib->sqlite3_reset(i->stmt);
 	return err;
 }
 
@@ -102,7 +121,7 @@ static int insert_file(struct sqlite *s, uint32_t id)
 {
 	const struct names *n = s->rows.args.names;
 	const struct file *f = names_file(n, id);
-	sqlite3_stmt *stmt = s->stmt[INSERT_FILE];
+	struct insert row = begin(s, INSERT_FILE);
 	char device[24] = "";
 
 	if (map_get(&s->files, id, 0))
@@ -112,55 +131,55 @@ static int insert_file(struct sqlite *s, uint32_t id)
 	if (f->major || f->minor)
 		snprintf(device, sizeof(device), "%" PRIu32 ":%" PRIu32, f->major,
 			f->minor);
-	sqlite3_bind_int64(stmt, 1, id);
-	bind_text(stmt, 2, names_get(n, f->path));
-	bind_text(stmt, 3, file_type_name(f->type));
-	bind_text(stmt, 4, device);
-	bind_known(stmt, 5, f->inode, f->inode);
-	bind_text(stmt, 6, names_get(n, f->mount));
-	bind_text(stmt, 7, f->host ? names_get(n, f->host) : s->rows.host);
-	return insert(s, stmt);
+	add(&row, id);
+	add_text(&row, names_get(n, f->path));
+	add_text(&row, file_type_name(f->type));
+	add_text(&row, device);
+	add_known(&row, f->inode, f->inode);
+	add_text(&row, names_get(n, f->mount));
+	add_text(&row, f->host ? names_get(n, f->host) : s->rows.host);
+	return end(s, &row);
 }
 
 int sqlite_insert_op(struct sqlite *s, const struct op *op, int64_t process)
 {
-	sqlite3_stmt *stmt = s->stmt[INSERT_OP];
-	int at = 4, err = op->file ? insert_file(s, op->file) : 0;
+	struct insert row = begin(s, INSERT_OP);
+	int err = op->file ? insert_file(s, op->file) : 0;
 
 	if (err < 0)
 		return err;
-	sqlite3_bind_int64(stmt, 1, s->rows.nrun + 1);
-	sqlite3_bind_int64(stmt, 2, process);
-	bind_known(stmt, 3, op->file, op->file);
+	add(&row, s->rows.nrun + 1);
+	add(&row, process);
+	add_known(&row, op->file, op->file);
 	for (const struct field *f = fields; f->name; f++) {
 		if (f->home != HOME_OP)
 			continue;
 		struct cell c = rows_cell(&s->rows, f, op);
 		if (f->type == FIELD_STR)
-			bind_text(stmt, at++, c.null ? "" : c.str);
+			add_text(&row, c.null ? "" : c.str);
 		else
-			bind_known(stmt, at++, c.num, !c.null);
+			add_known(&row, c.num, !c.null);
 	}
-	return insert(s, stmt);
+	return end(s, &row);
 }
 
 static int insert_process(struct sqlite *s, size_t i)
 {
 	const struct names *n = s->rows.args.names;
 	const struct process *p = &s->process[i];
-	sqlite3_stmt *stmt = s->stmt[INSERT_PROCESS];
+	struct insert row = begin(s, INSERT_PROCESS);
 	bool started = p->start_ns != OP_NO_TIME, ended = p->end_ns != OP_NO_TIME;
 
-	sqlite3_bind_int64(stmt, 1, i + 1);
-	sqlite3_bind_int64(stmt, 2, p->run + 1);
-	sqlite3_bind_int64(stmt, 3, p->pid);
-	bind_known(stmt, 4, p->ppid, p->ppid);
-	bind_text(stmt, 5, names_get(n, p->comm));
-	bind_text(stmt, 6, names_get(n, names_file(n, p->exe)->path));
-	bind_known(stmt, 7, (int64_t)p->start_ns, started);
-	bind_known(stmt, 8, (int64_t)p->end_ns, ended);
-	bind_known(stmt, 9, p->status, ended);
-	return insert(s, stmt);
+	add(&row, i + 1);
+	add(&row, p->run + 1);
+	add(&row, p->pid);
+	add_known(&row, p->ppid, p->ppid);
+	add_text(&row, names_get(n, p->comm));
+	add_text(&row, names_get(n, names_file(n, p->exe)->path));
+	add_known(&row, (int64_t)p->start_ns, started);
+	add_known(&row, (int64_t)p->end_ns, ended);
+	add_known(&row, p->status, ended);
+	return end(s, &row);
 }
 
 /* A JSON array: words may hold spaces. On the heap; NULL: no memory. */
@@ -188,21 +207,21 @@ static int insert_run(struct sqlite *s, unsigned i)
 {
 	static const struct run unknown = { 0 };
 	const struct run *run = i < s->rows.args.nruns ? &s->rows.args.runs[i] : &unknown;
-	sqlite3_stmt *stmt = s->stmt[INSERT_RUN];
+	struct insert row = begin(s, INSERT_RUN);
 	char *command = command_text(run);
 
-	sqlite3_bind_int64(stmt, 1, i + 1);
-	bind_text(stmt, 2, run->id);
-	bind_text(stmt, 3, run->host);
-	bind_text(stmt, 4, run->boot_id);
-	bind_text(stmt, 5, run->kernel);
-	bind_text(stmt, 6, run->backend);
-	bind_text(stmt, 7, command ? command : "");
-	bind_known(stmt, 8, run->started_ns, run->started_ns);
-	bind_known(stmt, 9, run->elapsed_ns, run->elapsed_ns);
-	sqlite3_bind_int64(stmt, 10, s->lost[i]);
+	add(&row, i + 1);
+	add_text(&row, run->id);
+	add_text(&row, run->host);
+	add_text(&row, run->boot_id);
+	add_text(&row, run->kernel);
+	add_text(&row, run->backend);
+	add_text(&row, command ? command : "");
+	add_known(&row, run->started_ns, run->started_ns);
+	add_known(&row, run->elapsed_ns, run->elapsed_ns);
+	add(&row, s->lost[i]);
 	free(command);
-	return insert(s, stmt);
+	return end(s, &row);
 }
 
 int sqlite_insert_rest(struct sqlite *s)

@@ -5,6 +5,7 @@
  * thousand files never stands in memory as a whole; cJSON writes each element.
  */
 #include "json.h"
+#include "iops/layer.h"
 #include "iops/report.h"
 #include "iops/diag.h"
 #include "iops/text.h"
@@ -476,10 +477,17 @@ static void put_ledger(FILE *out, const struct report_in *in, const struct line 
 /* What was seen of another layer, next to the layer that the run is about. */
 static int put_layer(FILE *out, const struct report_in *main, unsigned layer)
 {
+	const void *sums = stats_layer_sums(main->stats, layer);
 	struct report_in in = *main;
 	struct row row;
 	struct line total;
 
+	if (sums) {
+		fprintf(out, "\n  \"%s\": {", op_layer_name(layer));
+		int bad = layer_report(layer)->json(out, sums, main);
+		fputs(" }", out);
+		return bad;
+	}
 	in.stats = stats_layer(main->stats, layer);
 	int err = total_line(&in, &row, &total);
 	if (err < 0)
@@ -508,7 +516,7 @@ static int put_layers(FILE *out, const struct report_in *in)
 	int err = 0;
 
 	for (unsigned i = LAYER_MAIN + 1; i < NLAYERS && !err; i++) {
-		if (!stats_layer(in->stats, i))
+		if (!stats_layer(in->stats, i) && !stats_layer_sums(in->stats, i))
 			continue;
 		fputs(shown++ ? "," : ",\n \"layers\": {", out);
 		err = put_layer(out, in, i);

@@ -1,6 +1,7 @@
 /*
  * words.c - what the table says in sentences: proof, errors, remarks
  */
+#include "iops/layer.h"
 #include "iops/report.h"
 #include "iops/diag.h"
 
@@ -227,7 +228,9 @@ void words_remarks(FILE *out, const struct report_in *in, const struct row *row)
 		say(out, v, red, text);
 	}
 	for (unsigned i = LAYER_MAIN + 1; i < NLAYERS; i++)
-		if (stats_layer(in->stats, i))
+		if (stats_layer_sums(in->stats, i))
+			layer_report(i)->table(out, stats_layer_sums(in->stats, i), in);
+		else if (stats_layer(in->stats, i))
 			layer_line(out, in, i);
 	for (int i = 0; i < NNOTES; i++)
 		if (t->notes[i] && note_text[i]) {

@@ -5,6 +5,7 @@
  * they are the sum of the rows by call.
  */
 #include "iops/stats.h"
+#include "iops/layer.h"
 #include "iops/map.h"
 #include "iops/sink.h"
 
@@ -43,6 +44,7 @@ struct stats {
 	unsigned run; /* the one that operations are of, and its host's name */
 	uint32_t host;
 	struct stats *layer[NLAYERS]; /* others than LAYER_MAIN, each on its own */
+	void *sums[NLAYERS];          /* of those that have their own: layer.h */
 };
 
 static const char *const dim_text[] = {
@@ -393,11 +395,17 @@ static int put_notice(struct stats *s, const struct op *op, struct proc *p)
 
 static int layer_put(struct stats *s, const struct op *op)
 {
+	const struct layer_sums *own = layer_sums(op->layer);
 	struct op alone = *op;
 
 	alone.layer = LAYER_MAIN;
 	if (op->layer >= NLAYERS)
 		return -EINVAL;
+	if (own) {
+		if (!s->sums[op->layer] && !(s->sums[op->layer] = own->open(s->names)))
+			return -ENOMEM;
+		return own->put(s->sums[op->layer], op);
+	}
 	if (!stats_layer_of(s, op->layer))
 		return -ENOMEM;
 	s->layer[op->layer]->run = s->run;
@@ -467,8 +475,11 @@ void stats_free(struct stats *s)
 		free(s->table[d].direct);
 		map_fini(&s->table[d].index);
 	}
-	for (int i = 0; i < NLAYERS; i++)
+	for (int i = 0; i < NLAYERS; i++) {
 		stats_free(s->layer[i]);
+		if (s->sums[i])
+			layer_sums(i)->close(s->sums[i]);
+	}
 	map_fini(&s->pids);
 	free(s->proc);
 	free(s->fault);
@@ -501,6 +512,11 @@ const struct fault *stats_faults(const struct stats *s, size_t *n)
 const struct totals *stats_totals(const struct stats *s)
 {
 	return &s->totals;
+}
+
+const void *stats_layer_sums(const struct stats *s, unsigned layer)
+{
+	return layer < NLAYERS ? s->sums[layer] : NULL;
 }
 
 struct stats *stats_layer_of(struct stats *s, unsigned layer)

@@ -27,6 +27,19 @@ def scm():
     s, t = socket.socketpair(); a = new("a")
     socket.send_fds(s, [b"z"], [a]); os.close(a); b = new("other")
     _, fds, _, _ = socket.recv_fds(t, 1, 1); w(fds[0], 21); w(b, 1)
+def scms():
+    import ctypes as c
+    class vec(c.Structure): _fields_ = [("base", c.c_void_p), ("len", c.c_size_t)]
+    class mmsg(c.Structure): _fields_ = [("name", c.c_void_p), ("namelen", c.c_uint), ("vec", c.c_void_p), ("nvec", c.c_size_t),
+        ("control", c.c_void_p), ("controllen", c.c_size_t), ("flags", c.c_int), ("pad", c.c_int), ("len", c.c_uint), ("end", c.c_int)]
+    s, t = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); a = new("a"); b = new("b"); ms = (mmsg * 2)()
+    control = [c.create_string_buffer(24) for m in ms]; data = [c.create_string_buffer(8) for m in ms]
+    vecs = [vec(c.addressof(d), 8) for d in data]
+    for m, v, x in zip(ms, vecs, control): m.vec = c.addressof(v); m.nvec = 1; m.control = c.addressof(x); m.controllen = 24
+    for i in range(300): w(a, 1); os.close(os.dup(a))
+    [socket.send_fds(s, [b"z"], [f]) for f in (a, b)]; os.close(a); os.close(b)
+    assert c.CDLL(None).recvmmsg(t.fileno(), ms, 2, 0, None) == 2
+    for x, n in zip(control, (21, 13)): f = int.from_bytes(x[16:20], "little"); w(f, n); os.close(f); w(new("other"), 1)
 def rename():
     a = new("a"); w(a, 5); os.rename("a", "b"); w(a, 6)
 def unlink():
@@ -78,6 +91,7 @@ files fork "a=16"
 files execs "a=6"
 files cloexec "c=6"
 files scm "a=21 other=1"
+files scms "a=321 b=13 other=2"
 files rename "a=5 b=6"
 files unlink "a=5 a (deleted)=6"
 files again "a=15 b=20"

@@ -67,6 +67,20 @@ for f in csv jsonl chrome avro folded; do
 	fails "$f: a wrong folder is told" "$IOPS" export --to $f -o nowhere/x x.iops
 done
 
+# What two exporters need is no burden of the others.
+is "the program itself needs neither libavro nor libsqlite3" "$(readelf -d "$IOPS" | grep -c 'NEEDED.*\(avro\|sqlite\)')" 0
+mkdir lib
+for f in avro sqlite; do
+	lib=$(grep -aom1 "lib${f}[0-9]*\.so[.0-9]*" "$IOPS")
+	: >"lib/$lib"
+	status "$f: a library that cannot be loaded is a failure" 1 env LD_LIBRARY_PATH="$PWD/lib" "$IOPS" export --to $f -o late.out x.iops
+	is "... told in one line that names it and its package" "$(grep -c "^iops: .*$lib: .*(Debian: apt install lib$f" status.out) $(wc -l <status.out)" "1 1"
+	ok "... before there is any output" test ! -e late.out
+	gcc -shared -x c /dev/null -o "lib/$lib"
+	status "... as is one without a function" 1 env LD_LIBRARY_PATH="$PWD/lib" "$IOPS" export --to $f -o late.out x.iops
+	is "... which is named" "$(grep -c "^iops: .*$lib: undefined symbol: $f" status.out) $(wc -l <status.out)" "1 1"
+done
+
 if command -v node >/dev/null; then
 	x chrome -o o.trace x.iops
 	is "chrome: all events, of read and written bytes" "$(node -e 'const t = JSON.parse(require("fs").readFileSync("o.trace"))

@@ -5,6 +5,7 @@
 
 #ifdef __x86_64__
 #include "../../src/source/ptrace/fast/fast.h"
+#include "iops/op.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -124,6 +125,22 @@ static void roles(void **state)
 	}
 }
 
+/* All that receive messages with control data, and nothing else. */
+static void rights(void **state)
+{
+	unsigned n = 0;
+
+	(void)state;
+	for (const struct fast_call *c = table(); c->name; c++) {
+		const struct syscall_desc *d = &syscalls[syscall_by_name(c->name)];
+		bool message = d->form == FORM_MSG || d->form == FORM_MMSG;
+		if (c->rights != (message && d->kind == OP_READ))
+			fail_msg("%s may bring descriptors or not", c->name);
+		n += c->rights;
+	}
+	assert_int_equal(n, 2);
+}
+
 /* A call that is wanted with its path has to stop. */
 static void what_is_wanted(void **state)
 {
@@ -183,6 +200,7 @@ int main(void)
 		cmocka_unit_test(names),
 		cmocka_unit_test(shapes),
 		cmocka_unit_test(roles),
+		cmocka_unit_test(rights),
 		cmocka_unit_test(what_is_wanted),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(addresses),

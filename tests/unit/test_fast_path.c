@@ -1,79 +1,22 @@
 /*
  * test_fast_path.c - how many calls did not stop: summed, said, read back
  */
-#include "iops/names.h"
-#include "iops/op.h"
+#include "reports.h"
+
 #include "iops/replay.h"
-#include "iops/report.h"
 #include "iops/reread.h"
-#include "iops/sink.h"
-#include "iops/stats.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <cjson/cJSON.h>
-#include <cmocka.h>
 
-static struct names *names;
-static struct stats *stats;
-static struct run run;
-static struct view view;
-static struct report_in in;
-static char *text; /* what was rendered last */
-static size_t len;
-
-static int start(void **state)
+static void put_paths(int32_t tid, int64_t fast, uint64_t stopped)
 {
-	(void)state;
-	names = names_new();
-	stats = stats_new(names, 0);
-	run = (struct run){ .id = "0-1",
-		.host = "here",
-		.kernel = "6.1",
-		.backend = "ptrace",
-		.complete = true,
-		.verifies = true,
-		.elapsed_ns = 2000000000u };
-	view = (struct view){ .width = 80, .utf8 = true };
-	in = (struct report_in){ stats, names, &run, &view };
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	free(text);
-	text = NULL;
-	stats_free(stats);
-	names_free(names);
-	return 0;
-}
-
-static void put(int32_t tid, int64_t fast, uint64_t stopped)
-{
-	struct op op = { .kind = OP_FAST,
-		.pid = 100,
+	put((struct op){ .kind = OP_FAST,
 		.tid = tid,
 		.fd = -1,
 		.ret = fast,
 		.want = stopped,
 		.offset = OP_NO_OFFSET,
-		.dur_ns = OP_NO_TIME };
-
-	assert_int_equal(sink_put(stats_sink(stats), &op), 0);
-}
-
-static void render(const struct report *r)
-{
-	free(text);
-	FILE *out = open_memstream(&text, &len);
-
-	assert_int_equal(r->render(out, &in), 0);
-	assert_int_equal(fclose(out), 0);
+		.dur_ns = OP_NO_TIME });
 }
 
 static void assert_says(const char *want)
@@ -117,8 +60,8 @@ static void reread_into(struct stats *into, struct reread *r)
 static void sums(void **state)
 {
 	(void)state;
-	put(100, 199000, 5);
-	put(101, 996, 3);
+	put_paths(100, 199000, 5);
+	put_paths(101, 996, 3);
 	const struct totals *t = stats_totals(stats);
 	assert_int_equal(t->fast, 199996);
 	assert_int_equal(t->stopped, 8);
@@ -137,9 +80,9 @@ static void words(void **state)
 	view.verbose = true;
 	assert_says("\nfast path: no call took it\n");
 	view.verbose = false;
-	put(100, 0, 7);
+	put_paths(100, 0, 7);
 	assert_says(NULL);
-	put(101, 199996, 1);
+	put_paths(101, 199996, 1);
 	assert_says("\nfast path: 199,996 of 200,004 calls; 8 stopped\n");
 	run.verifies = false;
 	assert_says("\nfast path: 199,996 of 200,004 calls; 8 stopped\n");
@@ -153,7 +96,7 @@ static void words_if_off(void **state)
 	view.verbose = true;
 	assert_says(NULL);
 	strcpy(run.no_patch, "the processor or kernel lacks FSGSBASE");
-	put(100, 0, 7);
+	put_paths(100, 0, 7);
 	assert_says("\nno fast path: the processor or kernel lacks FSGSBASE\n");
 	view.verbose = false;
 	assert_says(NULL);
@@ -168,7 +111,7 @@ static void json(void **state)
 	assert_string_equal(key("reason"), "because");
 	assert_string_equal(key("operations"), "0");
 	run.patches = true;
-	put(100, 12, 3);
+	put_paths(100, 12, 3);
 	assert_string_equal(key("status"), "on");
 	assert_null(key("reason"));
 	assert_string_equal(key("operations"), "12");
@@ -181,7 +124,7 @@ static void read_back(void **state)
 	struct reread r;
 
 	(void)state;
-	put(100, 12, 3);
+	put_paths(100, 12, 3);
 	run.patches = true;
 	for (int i = 1; i <= 2; i++) {
 		render(&report_json);
@@ -225,7 +168,7 @@ static void compared(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	put(100, 12, 3);
+	put_paths(100, 12, 3);
 	run.patches = true;
 	FILE *out = open_memstream(&text, &len);
 	assert_int_equal(diff_json(out, &diff), 0);
@@ -237,8 +180,6 @@ static void compared(void **state)
 	assert_non_null(o);
 	cJSON_Delete(o);
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
 
 int main(void)
 {

@@ -1,117 +1,12 @@
 /*
  * test_table.c - the report for people: its text and its width
  */
-#include "iops/op.h"
-#include "iops/report.h"
-#include "iops/sink.h"
-#include "iops/syscalls.h"
+#include "reports.h"
 
 #include <errno.h>
 #include <locale.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
-#define LENGTH(a) (sizeof(a) / sizeof(*(a)))
-#define ALL_DIMS  ((1u << NDIMS) - 1)
-#define MS        1000000
-
-static struct names *names;
-static struct stats *stats;
-static struct run run;
-static struct view view;
-static struct report_in in;
-static char *text; /* what was rendered last */
-static char *command[] = { "cat", "a b", NULL };
-
-static int start(void **state)
-{
-	(void)state;
-	names = names_new();
-	stats = stats_new(names, ALL_DIMS);
-	run = (struct run){ .id = "0-1",
-		.host = "here",
-		.kernel = "6.1",
-		.backend = "null",
-		.command = command,
-		.complete = true,
-		.verifies = true,
-		.started_ns = 1000000000u,
-		.elapsed_ns = 2000000000u };
-	view = (struct view){ .width = 80, .utf8 = true };
-	in = (struct report_in){ stats, names, &run, &view };
-	return 0;
-}
-
-static int stop(void **state)
-{
-	(void)state;
-	free(text);
-	text = NULL;
-	stats_free(stats);
-	names_free(names);
-	return 0;
-}
-
-static uint32_t name(const char *s)
-{
-	return names_add(names, s, strlen(s));
-}
-
-static uint32_t add_file(const char *path, int type)
-{
-	struct file f = { .path = name(path),
-		.type = type,
-		.inode = 77,
-		.major = 8,
-		.minor = 1,
-		.mount = name("/") };
-
-	return names_add_file(names, &f);
-}
-
-static void put(struct op op)
-{
-	if (!op.pid)
-		op.pid = 100;
-	if (!op.tid)
-		op.tid = op.pid;
-	if (!op.comm)
-		op.comm = name("cat");
-	assert_int_equal(sink_put(stats_sink(stats), &op), 0);
-}
-
-static void put_rw(unsigned kind, uint32_t file, int64_t ret)
-{
-	put((struct op){ .kind = kind,
-		.file = file,
-		.ret = ret,
-		.want = 4096,
-		.dur_ns = 5,
-		.offset = OP_NO_OFFSET,
-		.call = syscall_by_name(kind == OP_READ ? "read" : "write") });
-}
-
-static const char *render(const struct report *r)
-{
-	size_t len;
-	free(text);
-	FILE *out = open_memstream(&text, &len);
-
-	assert_int_equal(r->render(out, &in), 0);
-	assert_int_equal(fclose(out), 0);
-	return text;
-}
-
-static void by(enum dim dim)
-{
-	view.by[0] = dim;
-	view.nby = 1;
-}
+#define MS 1000000
 
 /* No line of what was rendered is wider than that, nor can it move the cursor. */
 static void assert_narrow(size_t width)
@@ -264,8 +159,6 @@ static void histogram_at_80(void **state)
 		assert_narrow(80);
 	}
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
 
 int main(void)
 {

@@ -363,14 +363,6 @@ int stops_dispatch(struct tracer *t, struct task *k)
 	return t->error;
 }
 
-static void interrupt(struct tracer *t, struct task *k, void *arg)
-{
-	(void)t;
-	(void)arg;
-	if (k->state == TASK_RUNNING)
-		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
-}
-
 /* What stops from now on is let go. Tasks in their queue need no interrupt. */
 void stops_detach_all(struct tracer *t)
 {
@@ -378,7 +370,7 @@ void stops_detach_all(struct tracer *t)
 		return;
 	t->stopping = true;
 	t->stopping_ns = tracer_now(t);
-	tasks_each(t, interrupt, NULL);
+	tasks_each(t, task_interrupt, NULL);
 }
 
 struct waiting {
@@ -418,5 +410,5 @@ void stops_tick(struct tracer *t)
 		detach_group(t, w.space[i], late);
 	free(w.space);
 	if (late)
-		tasks_each(t, interrupt, NULL);
+		tasks_each(t, task_interrupt, NULL);
 }

@@ -135,6 +135,14 @@ void tasks_each(
 	free(all);
 }
 
+/* space: whose memory it has to have; NULL: any. */
+void task_interrupt(struct tracer *t, struct task *k, void *space)
+{
+	(void)t;
+	if (k->state == TASK_RUNNING && (!space || k->space == space))
+		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+}
+
 static void drop(struct tracer *t, struct task *k, void *arg)
 {
 	(void)arg;

@@ -136,6 +136,23 @@ char tracee_state(pid_t tid)
 	return p && p[1] == ' ' ? p[2] : 0;
 }
 
+/* proc(5), to be freed. Its line of groups may be of any length. */
+static char *status_of(pid_t tid)
+{
+	char path[64], *text = NULL;
+	size_t size = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	FILE *f = fopen(path, "re");
+	if (f && getdelim(&text, &size, 0, f) < 0) {
+		free(text);
+		text = NULL;
+	}
+	if (f)
+		fclose(f);
+	return text;
+}
+
 static bool has_bit(const char *status, const char *name, int sig)
 {
 	const char *at = strstr(status, name);
@@ -143,18 +160,16 @@ static bool has_bit(const char *status, const char *name, int sig)
 	return at && strtoull(at + strlen(name), NULL, 16) >> (sig - 1) & 1;
 }
 
-/* proc(5), /proc/PID/status. 0 or -errno. */
 int tracee_signal(pid_t tid, int sig, struct signal_state *s)
 {
-	char path[64], buf[4096];
+	char *status = status_of(tid);
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	ssize_t n = slurp(path, buf, sizeof(buf));
-	if (n <= 0)
-		return n < 0 ? (int)n : -ESRCH;
-	s->blocked = has_bit(buf, "\nSigBlk:", sig);
-	s->ignored = has_bit(buf, "\nSigIgn:", sig);
-	s->caught = has_bit(buf, "\nSigCgt:", sig);
+	if (!status)
+		return -ESRCH;
+	s->blocked = has_bit(status, "\nSigBlk:", sig);
+	s->ignored = has_bit(status, "\nSigIgn:", sig);
+	s->caught = has_bit(status, "\nSigCgt:", sig);
+	free(status);
 	return 0;
 }
 
@@ -168,6 +183,17 @@ bool tracee_ignores(pid_t tid, int sig)
 	if (s.ignored || s.caught)
 		return s.ignored;
 	return sig == SIGCHLD || sig == SIGWINCH || sig == SIGURG || sig == SIGCONT;
+}
+
+/* Whether something judges its calls: seccomp(2). */
+bool tracee_is_filtered(pid_t tid)
+{
+	char *status = status_of(tid);
+	const char *mode = status ? strstr(status, "\nSeccomp:") : NULL;
+	bool is = mode && atoi(mode + strlen("\nSeccomp:"));
+
+	free(status);
+	return is;
 }
 
 /* capabilities(7), execve(2): set-uid, set-gid and file capabilities. */

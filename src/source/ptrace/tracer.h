@@ -105,23 +105,23 @@ struct task {
 	struct space *space;
 	struct fd_table *files;
 	struct slot slot;
-	bool slotless;     /* it cannot have one */
-	bool distrusted;   /* it has written over its slot */
-	bool mending;      /* at a signal: its result may not be final */
-	bool restop;       /* a stop of its group came while we made calls for it */
-	bool regs_shared;  /* its registers are a copy of its parent's, slot and all */
-	bool trap_blocked; /* it blocked SIGTRAP when a breakpoint was set */
-	bool dispatched;   /* its calls raise SIGSYS, but those of the hook */
-	bool aside;        /* and but the one at hand, which stops twice */
-	bool unblocked;    /* it had SIGSYS blocked */
-	bool waits;        /* stands until all do that share its memory */
+	bool slotless;       /* it cannot have one */
+	bool distrusted;     /* it has written over its slot */
+	bool mending;        /* at a signal: its result may not be final */
+	bool restop;         /* a stop of its group came while we made calls for it */
+	bool regs_shared;    /* its registers are a copy of its parent's, slot and all */
+	bool trap_blocked;   /* it blocked SIGTRAP when a breakpoint was set */
+	bool dispatched;     /* its calls raise SIGSYS, but those of the hook */
+	bool aside;          /* and but the one at hand, which stops twice */
+	bool unblocked;      /* it had SIGSYS blocked */
+	bool waits;          /* stands until all do that share its memory */
 	bool stopped_before; /* has had its first stop, which wakes nobody */
-	bool held_back;    /* not to run before its parent has told of it */
-	uint64_t entered;  /* its last stop before a call, by the time stamp counter */
-	int64_t fast;      /* operations that did not stop */
-	int64_t slow;      /* and that did */
-	int64_t signals;   /* of the process, when the account began */
-	int64_t unsure;    /* calls that the kernel may have counted or not */
+	bool held_back;      /* not to run before its parent has told of it */
+	uint64_t entered;    /* its last stop before a call, by the time stamp counter */
+	int64_t fast;        /* operations that did not stop */
+	int64_t slow;        /* and that did */
+	int64_t signals;     /* of the process, when the account began */
+	int64_t unsure;      /* calls that the kernel may have counted or not */
 
 	struct task *next; /* in the queue of stopped tasks */
 };
@@ -185,6 +185,7 @@ int tracee_cpu(pid_t tid);
 char tracee_state(pid_t tid);
 bool tracee_ignores(pid_t tid, int sig);
 int tracee_signal(pid_t tid, int sig, struct signal_state *s);
+bool tracee_is_filtered(pid_t tid);
 bool tracee_gains_rights(const char *path);
 
 /* task.c */
@@ -200,6 +201,7 @@ void task_paths(struct tracer *t, struct task *k);
 void task_exiting(struct tracer *t, struct task *k);
 void task_note(struct tracer *t, struct task *k, enum op_note note, uint16_t row);
 void task_flush(struct tracer *t, struct task *k);
+void task_interrupt(struct tracer *t, struct task *k, void *space);
 void tasks_free(struct tracer *t);
 void tasks_each(
 	struct tracer *t, void (*fn)(struct tracer *, struct task *, void *), void *arg);

@@ -105,7 +105,6 @@ static void two_sides(struct tracer *t, struct task *k, const struct syscall_des
 	second = *op;
 	second.kind = OP_WRITE;
 	second.fd = (int)r->arg[d->fd2];
-	op->fd = (int)r->arg[d->fd];
 	if (d->offset < 0)
 		off[0] = OP_NO_OFFSET;
 	if (d->offset2 < 0)
@@ -131,33 +130,42 @@ static void look_at_flags(
 		op->ret = (int64_t)op->want;
 }
 
-static void data(struct tracer *t, struct task *k, int row, const struct fast_rec *r)
+static struct op op_of(
+	const struct tracer *t, const struct task *k, int row, const struct fast_rec *r)
 {
 	const struct syscall_desc *d = &syscalls[row];
-	struct op op = {
-		.start_ns = fast_clock_ns(&t->fast->clock, r->t0) - t->epoch_ns,
-		.dur_ns = fast_clock_ns(&t->fast->clock, r->t1) -
-			  fast_clock_ns(&t->fast->clock, r->t0),
+	const struct fast_clock *clock = &t->fast->clock;
+	uint64_t from = fast_clock_ns(clock, r->t0);
+	bool sum = d->form == FORM_VEC || d->form == FORM_MSG;
+
+	return (struct op){
+		.start_ns = from - t->epoch_ns,
+		.dur_ns = fast_clock_ns(clock, r->t1) - from,
 		.ret = r->result,
+		.want = sum                           ? r->arg[1]
+			: d->size >= 0 && d->size < 4 ? r->arg[d->size]
+						      : 0,
 		.offset = OP_NO_OFFSET,
 		.kind = d->kind,
 		.call = row,
 		.pid = k->process->pid,
 		.tid = k->tid,
 		.comm = k->process->comm,
-		.fd = -1,
+		.fd = d->fd >= 0 ? (int)r->arg[d->fd] : -1,
 	};
+}
+
+static void data(struct tracer *t, struct task *k, int row, const struct fast_rec *r)
+{
+	const struct syscall_desc *d = &syscalls[row];
+	struct op op = op_of(t, k, row, r);
 
 	if (d->form == FORM_TWO) {
 		two_sides(t, k, d, r, &op);
 		return;
 	}
-	op.want = d->form == FORM_VEC || d->form == FORM_MSG ? r->arg[1]
-		  : d->size >= 0 && d->size < 4              ? r->arg[d->size]
-							     : 0;
 	if (d->fd >= 0) {
 		int64_t at = d->offset >= 0 ? (int64_t)r->arg[d->offset] : OP_NO_OFFSET;
-		op.fd = (int)r->arg[d->fd];
 		if (at == -1)
 			at = OP_NO_OFFSET; /* preadv2(2): the position */
 		one_side(t, k, r, &op, side_file(t, k, r, 0, op.fd), at);
@@ -168,23 +176,9 @@ static void data(struct tracer *t, struct task *k, int row, const struct fast_re
 
 static void plain(struct tracer *t, struct task *k, int row, const struct fast_rec *r)
 {
-	const struct syscall_desc *d = &syscalls[row];
-	struct op op = {
-		.start_ns = fast_clock_ns(&t->fast->clock, r->t0) - t->epoch_ns,
-		.dur_ns = fast_clock_ns(&t->fast->clock, r->t1) -
-			  fast_clock_ns(&t->fast->clock, r->t0),
-		.ret = r->result,
-		.want = d->size >= 0 && d->size < 4 ? r->arg[d->size] : 0,
-		.offset = OP_NO_OFFSET,
-		.kind = d->kind,
-		.call = row,
-		.pid = k->process->pid,
-		.tid = k->tid,
-		.comm = k->process->comm,
-		.fd = d->fd >= 0 ? (int)r->arg[d->fd] : -1,
-	};
+	struct op op = op_of(t, k, row, r);
 
-	if (d->fd >= 0) {
+	if (syscalls[row].fd >= 0) {
 		const struct fd_open *o = history_of(t, k, op.fd);
 		op.file = o ? o->file : 0;
 		op.offset = o && o->seeks ? o->offset : OP_NO_OFFSET;

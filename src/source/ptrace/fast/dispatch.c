@@ -17,8 +17,6 @@
 #include <linux/prctl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -53,33 +51,6 @@ static void switch_off(struct task *k)
 	ptrace(SET_DISPATCH, k->tid, sizeof(off), &off);
 }
 
-/* Handlers of SIGSYS and filters as /proc tells. */
-struct habits {
-	bool caught, ignored, filtered;
-};
-
-static bool ask_habits(pid_t tid, struct habits *h)
-{
-	char path[48], line[256];
-	unsigned long long set;
-	int mode, found = 0;
-
-	*h = (struct habits){ .filtered = false };
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "SigIgn: %llx", &set) == 1)
-			h->ignored = set & sigsys, found++;
-		else if (sscanf(line, "SigCgt: %llx", &set) == 1)
-			h->caught = set & sigsys, found++;
-		else if (sscanf(line, "Seccomp: %d", &mode) == 1)
-			h->filtered = mode != 0, found++;
-	}
-	if (f)
-		fclose(f);
-	return found >= 2;
-}
-
 static int set_handler(
 	struct tracer *t, struct task *k, const struct stand *s, uint64_t action)
 {
@@ -98,12 +69,12 @@ static int set_handler(
 static void prepare(struct tracer *t, struct task *k)
 {
 	struct space *sp = k->space;
-	struct habits h;
+	struct signal_state now;
 	struct stand s;
 
 	sp->state = SPACE_REFUSED;
-	if (!ask_habits(k->tid, &h) || h.caught || h.ignored || h.filtered ||
-		stand_anywhere(k, &s) < 0)
+	if (tracee_signal(k->tid, SIGSYS, &now) < 0 || now.caught || now.ignored ||
+		tracee_is_filtered(k->tid) || stand_anywhere(k, &s) < 0)
 		return;
 	int err = -ENOEXEC;
 	if (s.regs.cs == IN_64_BITS) {
@@ -192,12 +163,13 @@ void dispatch_exec(struct tracer *t, struct task *k)
 static int keep_handler(struct tracer *t, struct task *k)
 {
 	uint64_t mask = 0;
-	struct habits h;
+	struct signal_state now;
 	struct stand s = { .call_at = HOOK_AT + (uint64_t)(hook_free_sys - hook_code) };
 
 	ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask);
-	if ((!mask && !k->unblocked) || k->space->locked || !ask_habits(k->tid, &h) ||
-		h.caught || stand_begin(k, &s) < 0)
+	if ((!mask && !k->unblocked) || k->space->locked ||
+		tracee_signal(k->tid, SIGSYS, &now) < 0 || now.caught ||
+		stand_begin(k, &s) < 0)
 		return 0;
 	int err = set_handler(t, k, &s, ACTION_AT);
 	if (err == -ESRCH)
@@ -205,11 +177,6 @@ static int keep_handler(struct tracer *t, struct task *k)
 	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
 	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s.mask), &s.mask);
 	return 0;
-}
-
-static bool is_shape(const struct tracer *t, uint64_t nr)
-{
-	return nr < NSHAPES && t->fast->shape[nr] != SHAPE_PASS;
 }
 
 /* A program that wants the signal or the dispatch for itself, or judges its calls. */
@@ -224,13 +191,6 @@ static bool is_rival(const struct user_regs_struct *r)
 		return r->rdi <= 1; /* SECCOMP_SET_MODE_STRICT, _FILTER */
 	}
 	return false;
-}
-
-static void interrupt(struct tracer *t, struct task *k, void *space)
-{
-	(void)t;
-	if (k->space == space && k->state == TASK_RUNNING)
-		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 }
 
 /* Before its call: all of its memory goes back to two stops for good. 0 or -ESRCH. */
@@ -248,7 +208,7 @@ static int quit(struct tracer *t, struct task *k, uint64_t at)
 	if (patch_undo(t, k, at) == -ESRCH)
 		return -ESRCH;
 	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
-	tasks_each(t, interrupt, k->space);
+	tasks_each(t, task_interrupt, k->space);
 	return 0;
 }
 
@@ -298,7 +258,7 @@ int dispatch_trap(struct tracer *t, struct task *k)
 		quit(t, k, r.rip - 2) < 0)
 		return -ESRCH;
 	if (!k->space->quit && !t->stopping && info.si_arch == AUDIT_ARCH_X86_64 &&
-		is_shape(t, r.orig_rax) && !k->slotless)
+		is_shape(t->fast, r.orig_rax) && !k->slotless)
 		done = through_hook(t, k, &r, full);
 	if (done)
 		return done;

@@ -147,11 +147,6 @@ void fast_exec(struct tracer *t, struct task *k)
 	dispatch_exec(t, k);
 }
 
-static bool is_shape(const struct tracer *t, uint64_t nr)
-{
-	return nr < NSHAPES && t->fast->shape[nr] != SHAPE_PASS;
-}
-
 /*
  * A filter of the target's own that judges calls by where they come from would see ours.
  * seccomp(2): struct seccomp_data holds the address in bytes 8 to 15.
@@ -210,7 +205,7 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 	if (in->arch != AUDIT_ARCH_X86_64 || k->sysmode || !k->process->started)
 		return 0;
 	if (space_site_of_stub(k->space, ip)) {
-		if (is_shape(t, in->entry.nr))
+		if (is_shape(t->fast, in->entry.nr))
 			task_hook(t, k);
 		return 0;
 	}
@@ -224,7 +219,7 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 		if (k->space->state == SPACE_COLD)
 			return patch_prepare(t, k, ip - 2);
 	}
-	if (!is_shape(t, in->entry.nr))
+	if (!is_shape(t->fast, in->entry.nr))
 		return 0;
 	int row = t->row[ABI_X86_64][in->entry.nr];
 	return patch_hot(t, k, ip - 2, t->fast->call[row]->role == ROLE_DATA ? 2 : 1);
@@ -243,10 +238,10 @@ bool fast_enter(struct tracer *t, struct task *k)
 
 	if (!c)
 		return false;
-	if (c->role == ROLE_DATA)
-		return !strcmp(c->name, "recvmsg");
-	if (c->role == ROLE_LOCK || c->role == ROLE_OWN || c->role == ROLE_DUP ||
-		c->role == ROLE_DUP_TO || c->role == ROLE_FCNTL)
+	if (c->role == ROLE_DATA && !c->rights)
+		return false;
+	if (c->rights || c->role == ROLE_LOCK || c->role == ROLE_OWN ||
+		c->role == ROLE_DUP || c->role == ROLE_DUP_TO || c->role == ROLE_FCNTL)
 		return true;
 	if (c->role == ROLE_CLOSE) {
 		fdtrack_close(t->fast->track, k->files, (int)k->call.arg[0]);
@@ -319,6 +314,15 @@ static void opened_rights(struct tracer *t, struct task *k, uint64_t at)
 	}
 }
 
+static void opened_by_messages(struct tracer *t, struct task *k, int64_t ret)
+{
+	bool many = syscalls[k->call.row].form == FORM_MMSG;
+	uint64_t at = k->call.arg[1];
+
+	for (int64_t i = 0; i < (many ? ret : 1); i++, at += sizeof(struct mmsghdr))
+		opened_rights(t, k, at);
+}
+
 /* It has closed itself up: nothing more is mapped, or asked from inside. */
 static void lock(struct tracer *t, struct task *k)
 {
@@ -364,8 +368,8 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 	if (!c || !k->files)
 		return;
 	drain_task(t, k);
-	if (c->role == ROLE_DATA && !strcmp(c->name, "recvmsg") && ret >= 0)
-		opened_rights(t, k, k->call.arg[1]);
+	if (c->rights && ret >= 0)
+		opened_by_messages(t, k, ret);
 	switch (c->role) {
 	case ROLE_DATA:
 		break;
@@ -376,10 +380,6 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 	case ROLE_PAIR:
 		if (ret >= 0)
 			opened_pair(t, k);
-		break;
-	case ROLE_RIGHTS:
-		if (ret >= 0)
-			opened_rights(t, k, k->call.arg[1]);
 		break;
 	case ROLE_PATH:
 		if (ret >= 0) {

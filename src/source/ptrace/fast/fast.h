@@ -53,7 +53,6 @@ enum fast_role {
 	ROLE_FCNTL,  /* the result does, if argument 1 says so */
 	ROLE_OPEN,   /* the result is new */
 	ROLE_PAIR,   /* two in memory are: pipe(2) */
-	ROLE_RIGHTS, /* a message may have brought some */
 	ROLE_PATH,   /* open files may have another path from now on */
 	ROLE_CWD,    /* the working directory is another one */
 	ROLE_OWN,    /* descriptors or directories are no longer shared */
@@ -63,6 +62,7 @@ enum fast_role {
 struct fast_call {
 	const char *name;
 	uint8_t role, shape;
+	bool rights; /* messages may bring descriptors */
 };
 
 /* A place in the code that makes a call. */
@@ -184,12 +184,18 @@ struct fast {
 	struct map writer; /* ... -> the only open file that appends, or SEVERAL */
 	struct map known;  /* path as it was given, inode -> file */
 	struct fast_dir dir[FAST_DIRS];
-	uint32_t epoch; /* of paths */
-	uint64_t pass;  /* of the drain */
-	uint64_t now;   /* by the time stamp counter, or a little later */
+	uint32_t epoch;      /* of paths */
+	uint64_t pass;       /* of the drain */
+	uint64_t now;        /* by the time stamp counter, or a little later */
 	uint64_t passed;     /* when the last pass began */
 	uint64_t fill_ticks; /* in which the busiest ring fills by a third */
 };
+
+/* Whether the hook makes the call itself. */
+static inline bool is_shape(const struct fast *f, uint64_t nr)
+{
+	return nr < NSHAPES && f->shape[nr] != SHAPE_PASS;
+}
 
 /* calls.c: whether a call has to stop for us, and where the hook's own calls return to.
  */

@@ -1,0 +1,126 @@
+/*
+ * bpf.h - what the parts of the eBPF source share
+ *
+ *   source.c  open, step, stop, close        load.c   programs into the kernel, the ring
+ *   life.c    tasks, processes, accounts     files.c  names that the kernel sent
+ *   calls.c   system calls as operations     uring.c  requests of io_uring
+ *
+ * A record of the ring goes to the part that its type says, which makes operations of it.
+ */
+#ifndef IOPS_BPF_H
+#define IOPS_BPF_H
+
+#include "iops/fdtab.h"
+#include "iops/map.h"
+#include "iops/op.h"
+#include "iops/source.h"
+#include "iops/syscalls.h"
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "records.h"
+
+struct launch;
+struct names;
+struct programs;
+struct ring_buffer;
+struct sink;
+struct streams;
+
+/* A process that is followed. */
+struct process {
+	pid_t pid;
+	uint32_t comm;
+	bool started; /* has run its program: what it does counts */
+	bool ended;
+	uint64_t run_ns; /* when that program began */
+};
+
+/* What a thread's calls add up to, to be compared with the kernel's counters. */
+struct account {
+	uint64_t calls, bytes; /* since it was closed last */
+	uint64_t counted;      /* calls in all */
+	int64_t off_calls, off_bytes;
+};
+
+/* A file that the kernel named, by its id there. */
+struct seen {
+	uint32_t file; /* id in names */
+	bool placed;   /* has positions */
+};
+
+struct bpf {
+	struct source base;
+	struct names *names;
+	struct fdtab *fdtab;
+	struct launch *launch;
+	struct syscall_set want;
+	uint64_t epoch_ns;
+	bool countable, follow, wait, all;
+	const pid_t *pids;
+	unsigned npids;
+	uint32_t layers;         /* 1 << enum bpf_layer */
+	struct streams *streams; /* rows go there too; NULL: nowhere */
+	char missing[400];       /* tracepoints that this kernel does not have */
+
+	struct programs *programs;
+	struct ring_buffer *ring;
+	uint64_t told[NBPF_LAYERS]; /* losses that were */
+
+	struct map processes, accounts; /* by id: struct process, struct account */
+	struct seen *seen;
+	uint32_t nseen;
+	uint32_t uring_call[256]; /* of each opcode; names_call() */
+
+	struct sink *sink; /* of the step */
+	int error;         /* of it */
+	bool stopped, ended;
+	uint64_t ended_ns;
+	unsigned living; /* processes */
+};
+
+static inline uint64_t ebpf_since(const struct bpf *b, uint64_t at_ns)
+{
+	return at_ns > b->epoch_ns ? at_ns - b->epoch_ns : 0;
+}
+
+/* Hand on an operation; the first error is kept. */
+void ebpf_put(struct bpf *b, const struct op *op);
+
+/* Whether two makes of enum abi there are one: 1 is what 32-bit programs speak. */
+enum abi ebpf_abi(unsigned abi);
+
+/* load.c. Say what is wrong; 0 or -errno. */
+int ebpf_load_open(struct bpf *b, const struct source_args *args);
+int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n);
+int ebpf_load_poll(struct bpf *b, int timeout_ms);
+uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
+void ebpf_load_detach(struct bpf *b);
+void ebpf_load_close(struct bpf *b);
+/* Why programs cannot be used here, or "". */
+int ebpf_load_probe(char *why, unsigned size);
+
+/* One record. */
+void ebpf_life_take(struct bpf *b, const struct rec_life *r);
+void ebpf_files_take(struct bpf *b, const struct rec_file *r, size_t len);
+void ebpf_calls_take(struct bpf *b, const struct rec *r, size_t len);
+void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
+
+/* The file of an id. */
+struct seen ebpf_files_get(const struct bpf *b, uint32_t id);
+
+/* The file that a path means, seen from a directory (names). */
+uint32_t ebpf_files_join(
+	struct bpf *b, pid_t tid, uint32_t dir, const char *path, size_t len);
+
+/* The process of an id, made if it is new; NULL: no memory. */
+struct process *ebpf_life_process(struct bpf *b, pid_t pid);
+struct process *ebpf_life_find(const struct bpf *b, pid_t pid);
+struct account *ebpf_life_account(struct bpf *b, pid_t tid);
+void ebpf_life_begin(struct bpf *b, pid_t pid); /* was there before us */
+void ebpf_life_end(struct bpf *b);              /* who still runs */
+void ebpf_life_free(struct bpf *b);
+
+#endif

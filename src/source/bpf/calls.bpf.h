@@ -1,0 +1,631 @@
+/*
+ * calls.bpf.h - system calls and the life of those who make them
+ */
+#ifndef IOPS_CALLS_BPF_H
+#define IOPS_CALLS_BPF_H
+
+#include "common.bpf.h"
+
+enum {
+	ABI_NATIVE = 0, /* of shapes[] */
+	ABI_COMPAT = 1,
+	FORM_PLAIN,
+	TS_COMPAT = 2,
+	AT_FDCWD_NR = -100,
+	MSG_PEEK_BIT = 2,
+	MSG_TRUNC_BIT = 0x20,
+	O_ACCMODE_BITS = 3,
+	O_APPEND_BIT = 02000,
+	FMODE_STREAM_BIT = 0x200000,
+	SIGNAL_GROUP_EXIT_BIT = 4,
+	VEC_MAX = 1024,
+};
+
+/* enum syscall_form of iops/syscalls.h, which has too much else. */
+enum form { F_PLAIN, F_VEC, F_MSG, F_MMSG, F_TWO, F_PATH, F_OPEN, F_NEWFD, F_NONE, F_CONTROL };
+
+#if defined(__TARGET_ARCH_x86)
+enum { NR_RENAME = 82, NR_RENAMEAT = 264, NR_RENAMEAT2 = 316 };
+static __always_inline bool is_compat(struct task_struct *task)
+{
+	return task->thread_info.status & TS_COMPAT;
+}
+
+static __always_inline u32 number_of(struct pt_regs *regs)
+{
+	return (u32)BPF_CORE_READ(regs, orig_ax);
+}
+
+static __always_inline void args_of(struct pt_regs *regs, bool compat, u64 arg[6])
+{
+	if (compat) {
+		arg[0] = (u32)BPF_CORE_READ(regs, bx);
+		arg[1] = (u32)BPF_CORE_READ(regs, cx);
+		arg[2] = (u32)BPF_CORE_READ(regs, dx);
+		arg[3] = (u32)BPF_CORE_READ(regs, si);
+		arg[4] = (u32)BPF_CORE_READ(regs, di);
+		arg[5] = (u32)BPF_CORE_READ(regs, bp);
+		return;
+	}
+	arg[0] = BPF_CORE_READ(regs, di);
+	arg[1] = BPF_CORE_READ(regs, si);
+	arg[2] = BPF_CORE_READ(regs, dx);
+	arg[3] = BPF_CORE_READ(regs, r10);
+	arg[4] = BPF_CORE_READ(regs, r8);
+	arg[5] = BPF_CORE_READ(regs, r9);
+}
+#else
+enum { NR_RENAME = -1, NR_RENAMEAT = 38, NR_RENAMEAT2 = 276 };
+static __always_inline bool is_compat(struct task_struct *task)
+{
+	return false;
+}
+
+static __always_inline u32 number_of(struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, syscallno);
+}
+
+static __always_inline void args_of(struct pt_regs *regs, bool compat, u64 arg[6])
+{
+	arg[0] = BPF_CORE_READ(regs, orig_x0);
+	for (int i = 1; i < 6; i++)
+		arg[i] = BPF_CORE_READ(regs, user_regs.regs[i]);
+}
+#endif
+
+static __always_inline void account_begin(struct task_state *st, struct task_struct *task)
+{
+	st->base_calls = task->ioac.syscr + task->ioac.syscw;
+	st->base_bytes = task->ioac.rchar + task->ioac.wchar;
+	st->mine = 0;
+}
+
+static __always_inline struct rec_life *life(u8 type, struct task_struct *task)
+{
+	struct rec_life *r = take(BPF_LIFE, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	head_fill(&r->head, type, task);
+	r->other = 0;
+	r->status = 0;
+	r->calls = r->bytes = r->read_bytes = r->write_bytes = r->in_flight = 0;
+	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
+	return r;
+}
+
+/* The account so far is closed: what the kernel counted, to be compared. */
+static __always_inline void account_end(struct task_state *st, struct task_struct *task)
+{
+	struct rec_life *r = life(REC_CHECK, task);
+
+	if (!r)
+		return;
+	r->calls = task->ioac.syscr + task->ioac.syscw - st->base_calls;
+	r->bytes = task->ioac.rchar + task->ioac.wchar - st->base_bytes;
+	give(r);
+}
+
+/* i386 hides the arguments of socketcall(2) in memory. */
+static __always_inline void socketcall(struct task_state *st)
+{
+	u32 word[6] = {};
+
+	st->nr = SHAPES_MAX - 32 + ((u32)st->arg[0] & 31);
+	bpf_probe_read_user(word, sizeof(word), (void *)st->arg[1]);
+	for (int i = 0; i < 6; i++)
+		st->arg[i] = word[i];
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = traced(task);
+
+	if (!st)
+		return 0;
+	st->pending = 0;
+	if (st->fresh) {
+		st->fresh = 0;
+		account_begin(st, task);
+	}
+	bool compat = is_compat(task);
+	if ((u64)nr >= SHAPES_MAX - 32)
+		return 0;
+	u8 how = shapes[compat][nr & (SHAPES_MAX - 1)].how;
+	if (how == HOW_NONE)
+		return 0;
+	args_of(regs, compat, st->arg);
+	st->nr = nr;
+	st->abi = compat;
+	st->pending = 1;
+	if (how == HOW_EXEC) {
+		account_end(st, task);
+		account_begin(st, task);
+		return 0;
+	}
+	if (how == HOW_SOCKETCALL)
+		socketcall(st);
+	st->enter_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Of an array of the program's memory: bytes that its iovecs ask for. */
+static long vec_step(u32 i, void *arg)
+{
+	struct scratch *s = scratch_get();
+
+	if (!s || i >= s->n)
+		return 1;
+	if (s->done) { /* of 32 bits */
+		u32 v[2] = {};
+		bpf_probe_read_user(v, sizeof(v), (void *)(s->at + i * sizeof(v)));
+		s->sum += v[1];
+	} else {
+		u64 v[2] = {};
+		bpf_probe_read_user(v, sizeof(v), (void *)(s->at + i * sizeof(v)));
+		s->sum += v[1];
+	}
+	return 0;
+}
+
+static __noinline u64 vec_sum(u64 at, u64 n, u32 narrow)
+{
+	struct scratch *s = scratch_get();
+
+	if (!s || !n || n > VEC_MAX)
+		return 0;
+	s->at = at;
+	s->n = n;
+	s->sum = 0;
+	s->done = narrow;
+	bpf_loop(n, vec_step, NULL, 0);
+	return s->sum;
+}
+
+/* struct msghdr: name, namelen, iov, iovlen; sizes by the ABI. */
+static __always_inline u64 msg_sum(u64 at, u32 narrow)
+{
+	if (narrow) {
+		u32 v[4] = {};
+		bpf_probe_read_user(v, sizeof(v), (void *)at);
+		return vec_sum(v[2], v[3], 1);
+	}
+	u64 v[4] = {};
+	bpf_probe_read_user(v, sizeof(v), (void *)at);
+	return vec_sum(v[2], v[3], 0);
+}
+
+static __always_inline u64 arg_at(struct task_state *st, s8 i)
+{
+	return st->arg[i & 7 ? (i & 7) < 6 ? i & 7 : 5 : 0];
+}
+
+static __always_inline u64 asked(struct task_state *st, volatile const struct call_shape *s)
+{
+	switch (s->form) {
+	case F_VEC:
+		return vec_sum(st->arg[1], st->arg[2], st->abi);
+	case F_MSG:
+		return msg_sum(st->arg[1], st->abi);
+	case F_MMSG:
+		return 0;
+	}
+	if (s->size < 0)
+		return 0;
+	/* fallocate(2) and the like of i386 have lengths in two registers. */
+	if (st->abi && s->wide)
+		return st->arg[4] | st->arg[5] << 32;
+	return arg_at(st, s->size);
+}
+
+/* By how much the kernel's own count went up with the call. */
+static __always_inline u32 counted(struct task_state *st, struct task_struct *task, u32 weight,
+	s64 ret)
+{
+	u64 n = 0;
+
+	if (!weight)
+		return 0;
+	if (ret > 0) {
+		n = weight;
+	} else {
+		u64 now = task->ioac.syscr + task->ioac.syscw - st->base_calls;
+		n = now - st->mine;
+		if (n > weight)
+			n = 0;
+	}
+	st->mine += n;
+	return n;
+}
+
+struct side {
+	s64 position;
+	u32 id;
+	u16 flags;
+	u8 placed;
+};
+
+/* Where a call read or wrote, after it has; at: what an argument says, or 0. */
+static __always_inline void side_of(struct task_state *st, struct task_struct *task, s32 fd,
+	struct side *out)
+{
+	struct file *file = file_of(task, fd);
+
+	out->id = 0;
+	out->position = 0;
+	out->flags = REC_F_STREAM;
+	if (!file)
+		return;
+	u32 flags = BPF_CORE_READ(file, f_flags);
+	out->id = file_id(st, file);
+	out->position = BPF_CORE_READ(file, f_pos);
+	out->flags = (BPF_CORE_READ(file, f_mode) & FMODE_STREAM_BIT ? REC_F_STREAM : 0) |
+		     (flags & O_APPEND_BIT ? REC_F_APPEND : 0) |
+		     ((flags & O_ACCMODE_BITS) == 0 ? REC_F_RDONLY : 0);
+}
+
+static __always_inline void fill(struct rec_call *r, struct task_state *st,
+	struct task_struct *task, volatile const struct call_shape *s, s64 ret, u64 now)
+{
+	r->head.type = REC_CALL;
+	r->head.abi = st->abi;
+	r->head.row = s->row;
+	r->head.pid = task->tgid;
+	r->head.tid = task->pid;
+	r->head.file = 0;
+	r->head.at_ns = st->enter_ns;
+	r->dur_ns = now - st->enter_ns;
+	r->ret = ret;
+	r->want = 0;
+	r->position = 0;
+	r->fd = -1;
+	r->counted = 0;
+	r->placed = 0;
+	r->flags = 0;
+}
+
+/* One file, by descriptor. */
+static __always_inline void fill_fd(struct rec_call *r, struct task_state *st,
+	struct task_struct *task, volatile const struct call_shape *s)
+{
+	struct side v;
+	s32 fd = s->form == F_OPEN || (s->form == F_NEWFD && r->ret > 0) ? (s32)r->ret
+									 : (s32)arg_at(st, s->fd);
+
+	if (s->fd < 0 && s->form != F_OPEN && s->form != F_NEWFD)
+		return;
+	r->fd = fd;
+	side_of(st, task, fd, &v);
+	r->head.file = v.id;
+	r->flags = v.flags;
+	r->position = v.position;
+	if (s->offset >= 0) {
+		s64 off = arg_at(st, s->offset);
+		if (st->abi)
+			off = (u32)off | arg_at(st, s->offset + 1) << 32;
+		if (off != -1) {
+			r->position = off;
+			r->placed = 1;
+			if (s->writes && v.flags & REC_F_APPEND && r->ret > 0) {
+				struct file *file = file_of(task, fd);
+				r->position = BPF_CORE_READ(file, f_inode, i_size) - r->ret;
+			}
+		}
+	}
+}
+
+static __always_inline void out_two(struct task_state *st, struct task_struct *task,
+	volatile const struct call_shape *s, s64 ret, u64 now, u8 count)
+{
+	struct rec_two r = {};
+	struct side v;
+	s64 off = 0;
+	u32 width = st->abi && st->nr == 187 ? 4 : 8;
+
+	fill(&r.one, st, task, s, ret, now);
+	r.one.head.type = REC_TWO;
+	r.one.counted = count;
+	r.one.want = arg_at(st, s->size);
+	r.one.fd = (s32)arg_at(st, s->fd);
+	side_of(st, task, r.one.fd, &v);
+	r.one.head.file = v.id;
+	r.one.position = v.position;
+	r.one.flags = v.flags;
+	u64 at = s->offset >= 0 ? arg_at(st, s->offset) : 0;
+	if (at) {
+		if (width == 4)
+			bpf_probe_read_user(&off, 4, (void *)at);
+		else
+			bpf_probe_read_user(&off, 8, (void *)at);
+		r.one.position = off; /* it has been moved on */
+		r.one.placed = 2;
+	}
+	r.fd2 = (s32)arg_at(st, s->fd2);
+	side_of(st, task, r.fd2, &v);
+	r.file2 = v.id;
+	r.position2 = v.position;
+	r.stream2 = v.flags & REC_F_STREAM ? 1 : 0;
+	r.placed2 = 0;
+	at = s->offset2 >= 0 ? arg_at(st, s->offset2) : 0;
+	if (at) {
+		off = 0;
+		bpf_probe_read_user(&off, 8, (void *)at);
+		r.position2 = off;
+		r.placed2 = 2;
+	}
+	if (filters() && !file_passes(r.one.head.file, file_of(task, r.one.fd), ret, r.one.dur_ns) &&
+		!file_passes(r.file2, file_of(task, r.fd2), ret, r.one.dur_ns))
+		return;
+	send(BPF_CALLS, &r, sizeof(r));
+}
+
+/* A path, and the directory that it is relative to. */
+static __noinline int out_path(struct task_state *st, u64 ret, u64 now, u32 abi, u32 nr)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct scratch *sc = scratch_get();
+	volatile const struct call_shape *s = &shapes[abi & 1][nr & (SHAPES_MAX - 1)];
+
+	if (!sc || !st)
+		return 0;
+	s32 dirfd = s->fd >= 0 ? (s32)arg_at(st, s->fd) : AT_FDCWD_NR;
+	u32 dir = 0;
+	if (dirfd == AT_FDCWD_NR)
+		dir = name_of(BPF_CORE_READ(task, fs, pwd.dentry), BPF_CORE_READ(task, fs, pwd.mnt));
+	else {
+		struct file *file = file_of(task, dirfd);
+		if (file)
+			dir = name_file(file);
+	}
+	if (filters() && (dir == OUTSIDE || filter.dev_set || filter.min_bytes ||
+		now - st->enter_ns < filter.min_ns))
+		return 0;
+	struct rec_path *r = &sc->path;
+	fill(&r->call, st, task, s, ret, now);
+	r->call.head.type = REC_PATH;
+	r->call.head.file = dir;
+	r->call.fd = dirfd;
+	r->call.want = s->size >= 0 ? arg_at(st, s->size) : 0;
+	long n = bpf_probe_read_user_str(r->path, REC_PATH_MAX, (void *)arg_at(st, s->path));
+	if (n <= 0) {
+		n = 1;
+		r->path[0] = 0;
+	}
+	send(BPF_CALLS, sc, sizeof(struct rec_path) + (n & (REC_PATH_MAX - 1)));
+	return 0;
+}
+
+static long mmsg_step(u32 i, void *arg)
+{
+	struct scratch *s = scratch_get();
+
+	if (!s || i >= s->n || i >= REC_MMSG_MAX)
+		return 1;
+	u32 got = 0, narrow = s->len;
+	u64 at = *(u64 *)arg + i * (narrow ? 32 : 64);
+	u64 sum = 0;
+	bpf_probe_read_user(&got, sizeof(got), (void *)(at + (narrow ? 28 : 56)));
+	u64 base, n;
+	if (narrow) {
+		u32 v[4] = {};
+		bpf_probe_read_user(v, sizeof(v), (void *)at);
+		base = v[2];
+		n = v[3];
+		for (int k = 0; k < 8 && k < n; k++) {
+			u32 w[2] = {};
+			bpf_probe_read_user(w, sizeof(w), (void *)(base + k * 8));
+			sum += w[1];
+		}
+	} else {
+		u64 v[4] = {};
+		bpf_probe_read_user(v, sizeof(v), (void *)at);
+		base = v[2];
+		n = v[3];
+		for (int k = 0; k < 8 && k < n; k++) {
+			u64 w[2] = {};
+			bpf_probe_read_user(w, sizeof(w), (void *)(base + k * 16));
+			sum += w[1];
+		}
+	}
+	s->mmsg.msg[i & (REC_MMSG_MAX - 1)].asked = sum;
+	s->mmsg.msg[i & (REC_MMSG_MAX - 1)].got = got;
+	return 0;
+}
+
+static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi, u32 nr)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct scratch *sc = scratch_get();
+	volatile const struct call_shape *s = &shapes[abi & 1][nr & (SHAPES_MAX - 1)];
+
+	if (!sc || !st)
+		return 0;
+	struct rec_mmsg *r = &sc->mmsg;
+	fill(&r->call, st, task, s, ret, now);
+	r->call.head.type = REC_MMSG;
+	u64 bits = arg_at(st, s->flags), at = st->arg[1];
+	fill_fd(&r->call, st, task, s);
+	r->call.want = 0;
+	r->call.flags |= (bits & MSG_PEEK_BIT ? REC_F_PEEK : 0);
+	r->call.placed = bits & MSG_TRUNC_BIT ? 4 : 0;
+	u64 n = (s64)ret > 0 ? ret : 0;
+	if (n > REC_MMSG_MAX)
+		n = REC_MMSG_MAX;
+	if (filters() && !file_passes(r->call.head.file, file_of(task, r->call.fd), ret,
+		r->call.dur_ns))
+		return 0;
+	r->n = n;
+	r->pad = 0;
+	sc->n = n;
+	sc->len = abi;
+	bpf_loop(n, mmsg_step, &at, 0);
+	send(BPF_CALLS, sc, sizeof(*r));
+	return 0;
+}
+
+static __always_inline void out_call(struct task_state *st, struct task_struct *task,
+	volatile const struct call_shape *s, s64 ret, u64 now, u8 count)
+{
+	struct rec_call r;
+	u64 want = asked(st, s);
+
+	fill(&r, st, task, s, ret, now);
+	fill_fd(&r, st, task, s);
+	if (s->flags >= 0) {
+		u64 bits = arg_at(st, s->flags);
+		if (bits & MSG_PEEK_BIT)
+			r.flags |= REC_F_PEEK;
+		if (bits & MSG_TRUNC_BIT && ret > 0 && (u64)ret > want)
+			r.ret = want;
+	}
+	r.want = want;
+	r.counted = count;
+	if (filters() && !file_passes(r.head.file, file_of(task, r.fd), ret, r.dur_ns))
+		return;
+	struct rec_call *out = take(BPF_CALLS, sizeof(*out));
+	if (out) {
+		__builtin_memcpy(out, &r, sizeof(r));
+		give(out);
+	}
+}
+
+static __always_inline bool is_rename(u32 nr, bool compat)
+{
+	if (compat)
+		return nr == 38 || nr == 302 || nr == 353;
+	return nr == NR_RENAME || nr == NR_RENAMEAT || nr == NR_RENAMEAT2;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 now = bpf_ktime_get_ns();
+
+	if (ret == 0 && is_rename(number_of(regs), is_compat(task)))
+		__sync_fetch_and_add(&renames, 1);
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	if (!st || !st->pending)
+		return 0;
+	st->pending = 0;
+	u32 nr = st->nr & (SHAPES_MAX - 1), abi = st->abi & 1;
+	volatile const struct call_shape *s = &shapes[abi][nr];
+	if (s->how == HOW_EXEC) { /* what it read of the program is none of the program's */
+		account_begin(st, task);
+		return 0;
+	}
+	if (!s->how)
+		return 0;
+	u8 count = counted(st, task, s->weight, ret);
+	if (!s->wanted && !count)
+		return 0;
+	if (s->form == F_TWO)
+		out_two(st, task, s, ret, now, count);
+	else if (s->path >= 0 && !(s->form == F_OPEN && ret >= 0))
+		out_path(st, ret, now, abi, nr);
+	else if (s->form == F_MMSG)
+		out_mmsg(st, ret, now, abi, nr);
+	else
+		out_call(st, task, s, ret, now, count);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *mine = bpf_task_storage_get(&tasks, task, 0, 0), *st;
+	bool thread = child->tgid == task->tgid;
+
+	if (!mine || !mine->traced || (!filter.follow && !thread))
+		return 0;
+	st = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st)
+		return 0;
+	st->traced = 1;
+	st->fresh = 0;
+	account_begin(st, child);
+	u32 pid = child->tgid;
+	u8 one = 1;
+	if (!thread)
+		bpf_map_update_elem(&members, &pid, &one, BPF_ANY);
+	struct rec_life *r = life(REC_FORK, child);
+	if (r) {
+		r->other = task->tgid;
+		give(r);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *p, s32 old, struct linux_binprm *bprm)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = traced(task);
+
+	if (!st)
+		return 0;
+	u32 file = name_file(BPF_CORE_READ(task, mm, exe_file));
+	account_begin(st, task);
+	struct rec_life *r = life(REC_EXEC, task);
+	if (r) {
+		r->head.file = file;
+		r->other = old;
+		give(r);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *p)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	u32 pid = task->tgid;
+
+	if (!st || !st->traced)
+		return 0;
+	bool last = BPF_CORE_READ(task, signal, live.counter) == 0;
+	if (last)
+		bpf_map_delete_elem(&members, &pid);
+	struct rec_life *r = life(REC_EXIT, task);
+	if (!r)
+		return 0;
+	r->head.row = last;
+	r->status = task->exit_code;
+	if (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT_BIT)
+		r->status = BPF_CORE_READ(task, signal, group_exit_code);
+	r->other = st->fresh;
+	r->calls = task->ioac.syscr + task->ioac.syscw - st->base_calls;
+	r->bytes = task->ioac.rchar + task->ioac.wchar - st->base_bytes;
+	r->read_bytes = task->ioac.read_bytes;
+	r->write_bytes = task->ioac.write_bytes;
+	r->in_flight = st->pending;
+	give(r);
+	return 0;
+}
+
+/* Every task of the processes that are followed from the start. */
+SEC("iter/task")
+int on_each(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
+		return 0;
+	u32 pid = task->tgid;
+	if (!bpf_map_lookup_elem(&members, &pid))
+		return 0;
+	struct task_state *st =
+		bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (st && !st->traced) {
+		st->fresh = 1;
+		st->traced = 1;
+	}
+	return 0;
+}
+
+#endif

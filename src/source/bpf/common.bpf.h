@@ -1,0 +1,369 @@
+/*
+ * common.bpf.h - what all programs share: who is traced, the ring, the names of files
+ */
+#ifndef IOPS_COMMON_BPF_H
+#define IOPS_COMMON_BPF_H
+
+#include "kernel.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "records.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Instead of the id of a file: of no concern to the filter, by its name. */
+enum { OUTSIDE = 0x7fffffff };
+
+const volatile struct bpf_filter filter = {};
+const volatile struct call_shape shapes[SHAPES_ABIS][SHAPES_MAX] = {};
+
+/* Of each layer: records that found no room. */
+__u64 lost[NBPF_LAYERS];
+/* Goes up with every rename of anybody: names that were sent before may be wrong. */
+__u32 renames;
+/* Ids given to files. */
+__u32 files_named;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 8 << 20);
+} ring SEC(".maps");
+
+/* A task that is followed. */
+struct task_state {
+	u64 enter_ns;
+	u64 arg[6];
+	u32 nr;
+	u8 abi, pending, fresh, traced;
+	u64 base_calls, base_bytes; /* where its account began */
+	u64 mine;                   /* calls since */
+	/* The file of its call before, most often that of the next one too. */
+	struct file *file;
+	struct dentry *dentry;
+	struct inode *inode;
+	u32 id, renames;
+	bool gone;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+/* Processes that are to be followed from the start, by id; and all that are. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, u32);
+	__type(value, u8);
+} members SEC(".maps");
+
+/* Files that have been named: of which name the id is, and since which rename. */
+struct named {
+	struct dentry *dentry;
+	u64 hash_len;
+	u64 inode;
+	u32 id, renames;
+	u64 gone;
+};
+
+struct named_key {
+	u64 dentry, mnt;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 131072);
+	__type(key, struct named_key);
+	__type(value, struct named);
+} named SEC(".maps");
+
+/* Where a program builds what does not fit on its stack. */
+struct scratch {
+	union {
+		struct rec_file file;
+		struct rec_path path;
+		struct rec_mmsg mmsg;
+		u8 bytes[sizeof(struct rec_file) + REC_FILE_MAX + 512];
+	};
+	struct dentry *dentry;
+	struct mount *mount;
+	u32 len, done, under;
+	u64 at, n, sum; /* of loops over arrays of the program's memory */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline struct scratch *scratch_get(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+/* Wake the reader only when there is a lot: else it looks by itself, now and then. */
+static __always_inline u64 wake(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= filter.wake
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
+}
+
+static __always_inline void lose(u32 layer)
+{
+	__sync_fetch_and_add(&lost[layer], 1);
+}
+
+static __always_inline void *take(u32 layer, u64 size)
+{
+	void *r = bpf_ringbuf_reserve(&ring, size, 0);
+
+	if (!r)
+		lose(layer);
+	return r;
+}
+
+static __always_inline void give(void *r)
+{
+	bpf_ringbuf_submit(r, wake());
+}
+
+static __always_inline int send(u32 layer, void *data, u64 size)
+{
+	int err = bpf_ringbuf_output(&ring, data, size, wake());
+
+	if (err)
+		lose(layer);
+	return err;
+}
+
+static __always_inline void head_fill(struct rec *r, u8 type, struct task_struct *task)
+{
+	r->type = type;
+	r->abi = 0;
+	r->row = 0;
+	r->pid = task->tgid;
+	r->tid = task->pid;
+	r->file = 0;
+	r->at_ns = bpf_ktime_get_ns();
+}
+
+/* Whether what this task does is of concern: by process, command, user, cgroup. */
+static __always_inline bool passes(struct task_struct *task)
+{
+	if ((u32)task->tgid == filter.self)
+		return false;
+	if (filter.uid_set && (u32)bpf_get_current_uid_gid() != filter.uid)
+		return false;
+	if (filter.cgroup && bpf_get_current_cgroup_id() != filter.cgroup)
+		return false;
+	if (filter.comm_len) {
+		char comm[16] = {};
+		bpf_get_current_comm(comm, sizeof(comm));
+		for (int i = 0; i < 16; i++)
+			if (i < filter.comm_len && comm[i] != filter.comm[i])
+				return false;
+	}
+	return true;
+}
+
+static __always_inline bool filters(void)
+{
+	return filter.under_set || filter.dev_set || filter.min_bytes || filter.min_ns;
+}
+
+/* Whether an operation on a file is of concern: by place, device, size, time. */
+static __always_inline bool file_passes(u32 id, struct file *file, s64 ret, u64 ns)
+{
+	if (id == OUTSIDE || (filter.under_set && !id))
+		return false;
+	if (filter.dev_set && (!file || BPF_CORE_READ(file, f_inode, i_sb, s_dev) != filter.dev))
+		return false;
+	if (filter.min_bytes && (ret < 0 || (u64)ret < filter.min_bytes))
+		return false;
+	return !filter.min_ns || ns >= filter.min_ns;
+}
+
+/* The state of the running task, if it is traced. */
+static __always_inline struct task_state *traced(struct task_struct *task)
+{
+	struct task_state *st;
+
+	st = bpf_task_storage_get(&tasks, task, 0, filter.all ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (!st)
+		return NULL;
+	if (!st->traced) {
+		if (!filter.all || !passes(task)) {
+			return NULL;
+		}
+		st->traced = 1;
+		st->fresh = 1;
+	}
+	return st;
+}
+
+/* For what another task or an interrupt does on its behalf. */
+static __always_inline bool member(u32 pid)
+{
+	if (filter.all)
+		return pid != filter.self;
+	return bpf_map_lookup_elem(&members, &pid) != NULL;
+}
+
+/*
+ * One step of the walk from a file to the root: the name of a dentry, or over to the
+ * mount point that its file system is mounted on. All state lies in the map: the
+ * verifier follows each value on the stack, but none there.
+ */
+static long name_step(u32 i, void *arg)
+{
+	struct scratch *s = scratch_get();
+
+	if (!s)
+		return 1;
+	struct dentry *d = s->dentry, *up = BPF_CORE_READ(d, d_parent);
+	struct mount *m = s->mount;
+
+	if (!d)
+		return 1;
+	if (filter.under_set && BPF_CORE_READ(d, d_inode, i_ino) == filter.under_ino &&
+		BPF_CORE_READ(d, d_sb, s_dev) == filter.under_dev)
+		s->under = 1;
+	if (m && d == BPF_CORE_READ(m, mnt.mnt_root)) {
+		struct mount *parent = BPF_CORE_READ(m, mnt_parent);
+		if (parent == m) {
+			s->done = 1;
+			return 1;
+		}
+		s->dentry = BPF_CORE_READ(m, mnt_mountpoint);
+		s->mount = parent;
+		return 0;
+	}
+	if (!up || up == d) { /* pipes and the like hang nowhere */
+		s->done = 2;
+		if (i)
+			return 1;
+	}
+	u32 at = s->len;
+	if (at > REC_FILE_MAX - 256)
+		return 1;
+	long n = bpf_probe_read_kernel_str(s->file.name + (at & (REC_FILE_MAX - 1)), 256,
+		BPF_CORE_READ(d, d_name.name));
+	if (n > 0)
+		s->len = at + n;
+	s->dentry = up;
+	return s->done == 2;
+}
+
+/* Unlinked: no name leads there any more. */
+static __always_inline bool is_gone(struct dentry *dentry)
+{
+	return !BPF_CORE_READ(dentry, d_hash.pprev);
+}
+
+/* Send the name of what lies at dentry on mnt under a new id. Returns the id or 0. */
+static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
+{
+	struct scratch *s = scratch_get();
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!s || !dentry)
+		return 0;
+	struct inode *inode = BPF_CORE_READ(dentry, d_inode);
+	u32 id = __sync_fetch_and_add(&files_named, 1) + 1;
+
+	head_fill(&s->file.head, REC_FILE, task);
+	s->file.head.file = id;
+	s->file.inode = BPF_CORE_READ(inode, i_ino);
+	s->file.size = BPF_CORE_READ(inode, i_size);
+	s->file.dev = BPF_CORE_READ(dentry, d_sb, s_dev);
+	s->file.rdev = BPF_CORE_READ(inode, i_rdev);
+	s->file.magic = BPF_CORE_READ(dentry, d_sb, s_magic);
+	s->file.mode = BPF_CORE_READ(inode, i_mode);
+	s->file.gone = BPF_CORE_READ(dentry, d_parent) != dentry && is_gone(dentry);
+	s->dentry = dentry;
+	s->mount = NULL;
+	s->file.mount = 0;
+	if (mnt) {
+		struct mount *m = (void *)mnt - bpf_core_field_offset(struct mount, mnt);
+		s->mount = m;
+		s->file.mount = BPF_CORE_READ(m, mnt_id);
+	}
+	s->len = 0;
+	s->done = 0;
+	s->under = !filter.under_set;
+	bpf_loop(512, name_step, NULL, 0);
+	s->file.head.row = s->done;
+	s->file.len = s->len;
+	if (!s->under)
+		return OUTSIDE;
+	if (send(BPF_LIFE, s, sizeof(struct rec_file) + (s->len & (REC_FILE_MAX - 1))))
+		return 0;
+	return id;
+}
+
+/* The id of what lies at dentry on mnt; its name is sent if it was not yet. */
+static __always_inline u32 name_of(struct dentry *dentry, struct vfsmount *mnt)
+{
+	struct named_key key = { (u64)dentry, (u64)mnt };
+	struct inode *inode = BPF_CORE_READ(dentry, d_inode);
+	struct named fresh = { dentry, BPF_CORE_READ(dentry, d_name.hash_len),
+		(u64)inode, 0, renames, is_gone(dentry) };
+	struct named *n = bpf_map_lookup_elem(&named, &key);
+
+	if (n && n->hash_len == fresh.hash_len && n->inode == fresh.inode &&
+		n->renames == fresh.renames && n->gone == fresh.gone)
+		return n->id;
+	fresh.id = name_send(dentry, mnt);
+	if (fresh.id)
+		bpf_map_update_elem(&named, &key, &fresh, BPF_ANY);
+	return fresh.id;
+}
+
+static __always_inline u32 name_file(struct file *file)
+{
+	return name_of(BPF_CORE_READ(file, f_path.dentry), BPF_CORE_READ(file, f_path.mnt));
+}
+
+/* The open file of a descriptor of a task, or NULL. */
+static __always_inline struct file *file_of(struct task_struct *task, s32 fd)
+{
+	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
+	struct file **table, *file = NULL;
+
+	if (fd < 0 || !fdt || (u32)fd >= BPF_CORE_READ(fdt, max_fds))
+		return NULL;
+	table = BPF_CORE_READ(fdt, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), table + fd);
+	return file;
+}
+
+/* The id of the file, by the memory of the task's call before. */
+static __always_inline u32 file_id(struct task_state *st, struct file *file)
+{
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+
+	bool gone = is_gone(dentry);
+
+	if (file == st->file && dentry == st->dentry && renames == st->renames && st->id &&
+		gone == st->gone && BPF_CORE_READ(dentry, d_inode) == st->inode)
+		return st->id;
+	st->gone = gone;
+	st->file = file;
+	st->dentry = dentry;
+	st->inode = BPF_CORE_READ(dentry, d_inode);
+	st->renames = renames;
+	st->id = name_of(dentry, BPF_CORE_READ(file, f_path.mnt));
+	return st->id;
+}
+
+#endif

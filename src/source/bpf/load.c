@@ -1,0 +1,310 @@
+/*
+ * load.c - our programs into the kernel, and what they tell out of it
+ */
+#include "bpf.h"
+#include "iops/diag.h"
+#include "iops/trace.h"
+#include "programs.skel.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum { SOCKETCALLS = 32 };
+
+static int quiet(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level;
+	(void)format;
+	(void)args;
+	return 0;
+}
+
+/* What a call is to the programs. */
+static void shape(struct call_shape *s, const struct bpf *b, int row, enum abi abi)
+{
+	const struct syscall_desc *d = &syscalls[row];
+
+	memset(s, 0, sizeof(*s));
+	if (d->form == FORM_CONTROL) {
+		s->how = !strncmp(d->name, "execve", 6)   ? HOW_EXEC
+			 : !strcmp(d->name, "socketcall") ? HOW_SOCKETCALL
+							  : HOW_NONE;
+		return;
+	}
+	s->wanted = syscall_wanted(&b->want, row);
+	s->weight = b->countable ? d->weight : 0;
+	s->how = s->wanted || s->weight ? HOW_CALL : HOW_NONE;
+	s->row = row;
+	s->form = d->form;
+	s->fd = d->fd;
+	s->size = d->size;
+	s->offset = d->offset;
+	s->fd2 = d->fd2;
+	s->offset2 = d->offset2;
+	s->path = d->path;
+	s->flags = d->flags;
+	s->writes = d->kind == OP_WRITE;
+	s->wide = abi == ABI_I386 && d->kind == OP_META && d->size == 3;
+}
+
+static void shapes_fill(
+	struct call_shape table[SHAPES_ABIS][SHAPES_MAX], const struct bpf *b)
+{
+	int16_t row[NR_MAX];
+
+	for (unsigned a = 0; a < SHAPES_ABIS; a++) {
+		syscall_index(ebpf_abi(a), row);
+		for (int nr = 0; nr < SHAPES_MAX - SOCKETCALLS && nr < NR_MAX; nr++)
+			if (row[nr] >= 0)
+				shape(&table[a][nr], b, row[nr], ebpf_abi(a));
+		for (int n = 0; n < SOCKETCALLS; n++) {
+			int r = syscall_of_socketcall(n);
+			if (r >= 0)
+				shape(&table[a][SHAPES_MAX - SOCKETCALLS + n], b, r,
+					ebpf_abi(a));
+		}
+	}
+}
+
+static int take(void *arg, void *data, size_t len)
+{
+	struct bpf *b = arg;
+	const struct rec *r = data;
+
+	if (len < sizeof(*r))
+		return 0;
+	switch (r->type) {
+	case REC_FILE:
+		if (len >= sizeof(struct rec_file))
+			ebpf_files_take(b, data, len - sizeof(struct rec_file));
+		break;
+	case REC_FORK:
+	case REC_EXEC:
+	case REC_EXIT:
+	case REC_CHECK:
+		if (len >= sizeof(struct rec_life))
+			ebpf_life_take(b, data);
+		break;
+	case REC_CALL:
+	case REC_TWO:
+	case REC_PATH:
+	case REC_MMSG:
+		ebpf_calls_take(b, data, len);
+		break;
+	}
+	/* Here the other layers take what is theirs, by the range of the type. */
+	return b->error;
+}
+
+/* The programs of a layer, by what their names begin with. */
+static const struct {
+	const char *prefix;
+	uint32_t layers; /* any of which needs them */
+} parts[] = {
+	{ "on_", ~0u },
+	{ "uring_", 1 << BPF_URING },
+	{ "block_", 1 << BPF_BLOCK },
+	{ "cache_", 1 << BPF_CACHE },
+	{ "net_", 1 << BPF_NET },
+	{ "fault_", 1 << BPF_FAULT },
+};
+
+/* Whether the kernel has the tracepoint of a program: "tp_btf/NAME". */
+static bool there_is(const struct btf *btf, const char *section)
+{
+	char name[100];
+
+	if (strncmp(section, "tp_btf/", 7))
+		return true;
+	snprintf(name, sizeof(name), "btf_trace_%s", section + 7);
+	return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
+}
+
+static void add_missing(struct bpf *b, const char *section)
+{
+	size_t len = strlen(b->missing);
+
+	snprintf(b->missing + len, sizeof(b->missing) - len, "%s%s", len ? "," : "",
+		strchr(section, '/') ? strchr(section, '/') + 1 : section);
+}
+
+/* Load what is asked for and exists; what does not is named. */
+static int choose(struct bpf *b)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	struct bpf_program *p;
+
+	if (!btf)
+		return -errno;
+	bpf_object__for_each_program(p, b->programs->obj)
+	{
+		const char *name = bpf_program__name(p);
+		bool wanted = false;
+		for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+			if (!strncmp(name, parts[i].prefix, strlen(parts[i].prefix)))
+				wanted = b->layers & parts[i].layers;
+		bool here = there_is(btf, bpf_program__section_name(p));
+		if (wanted && !here)
+			add_missing(b, bpf_program__section_name(p));
+		bpf_program__set_autoload(p, wanted && here);
+	}
+	btf__free(btf);
+	return 0;
+}
+
+static int refused(int err)
+{
+	if (err == -EPERM || err == -EACCES)
+		diag("eBPF is not allowed: it takes root, or CAP_BPF and CAP_PERFMON");
+	else
+		diag_err(err, "the kernel refuses the programs of the bpf backend");
+	return err;
+}
+
+/* What the kernel side keeps back. 0 or -errno. */
+static int filter_fill(struct bpf_filter *f, const struct trace_filter *t)
+{
+	struct stat st;
+
+	f->uid = t->uid;
+	f->uid_set = t->by_uid;
+	f->dev = t->major << 20 | t->minor;
+	f->dev_set = t->by_device;
+	f->cgroup = t->cgroup;
+	f->min_bytes = t->min_bytes;
+	f->min_ns = t->min_ns;
+	f->comm_len = strlen(t->comm);
+	memcpy(f->comm, t->comm, sizeof(f->comm));
+	if (!t->under)
+		return 0;
+	if (stat(t->under, &st) < 0)
+		return diag_err(errno, "%s", t->under);
+	f->under_set = 1;
+	f->under_ino = st.st_ino;
+	f->under_dev = major(st.st_dev) << 20 | minor(st.st_dev);
+	return 0;
+}
+
+/* A power of two, and whole pages, as the ring wants it. */
+static uint32_t ring_size(const struct trace_options *t)
+{
+	uint32_t size = 64 << 10;
+
+	while (size < (t && t->buffer_bytes ? t->buffer_bytes : 16 << 20) &&
+		size < 1u << 30)
+		size *= 2;
+	return size;
+}
+
+int ebpf_load_open(struct bpf *b, const struct source_args *args)
+{
+	uint32_t size = ring_size(args->trace);
+	int err = 0;
+
+	libbpf_set_print(quiet);
+	struct programs *p = b->programs = programs__open();
+	if (!p)
+		return refused(-errno);
+	p->rodata->filter.all = b->all;
+	p->rodata->filter.self = getpid();
+	p->rodata->filter.follow = b->follow;
+	p->rodata->filter.layers = b->layers;
+	p->rodata->filter.wake = size / 4;
+	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
+	if (args->trace)
+		err = filter_fill(
+			(struct bpf_filter *)&p->rodata->filter, &args->trace->filter);
+	if (err < 0)
+		return err;
+	err = bpf_map__set_max_entries(p->maps.ring, size);
+	if (!err)
+		err = choose(b);
+	if (!err)
+		err = programs__load(p);
+	if (!err)
+		err = programs__attach(p);
+	if (err < 0)
+		return refused(err);
+	b->ring = ring_buffer__new(bpf_map__fd(p->maps.ring), take, b, NULL);
+	return b->ring ? 0 : -errno;
+}
+
+/* These processes, as they are now, are followed. */
+int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
+{
+	uint8_t one = 1;
+	char buf[64];
+
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t key = pid[i];
+		int err = bpf_map__update_elem(b->programs->maps.members, &key,
+			sizeof(key), &one, sizeof(one), BPF_ANY);
+		if (err < 0)
+			return err;
+	}
+	/* Twice: a thread may be born behind the back of the first pass. */
+	for (int pass = 0; pass < 2; pass++) {
+		int it = bpf_iter_create(bpf_link__fd(b->programs->links.on_each));
+		if (it < 0)
+			return -errno;
+		while (read(it, buf, sizeof(buf)) > 0)
+			;
+		close(it);
+	}
+	return 0;
+}
+
+int ebpf_load_poll(struct bpf *b, int timeout_ms)
+{
+	/* It wakes us only when there is much; what there is is taken in any case. */
+	int n = ring_buffer__poll(b->ring, timeout_ms), more;
+
+	if (n < 0 && n != -EINTR)
+		return n;
+	more = ring_buffer__consume(b->ring);
+	return more < 0 ? more : (n > 0 ? n : 0) + more;
+}
+
+uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer)
+{
+	return b->programs->bss->lost[layer];
+}
+
+void ebpf_load_detach(struct bpf *b)
+{
+	programs__detach(b->programs);
+}
+
+void ebpf_load_close(struct bpf *b)
+{
+	ring_buffer__free(b->ring);
+	if (b->programs)
+		programs__destroy(b->programs);
+}
+
+int ebpf_load_probe(char *why, unsigned size)
+{
+	libbpf_set_print(quiet);
+	struct programs *p = programs__open();
+	int err = p ? programs__load(p) : -errno;
+
+	*why = 0;
+	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
+		snprintf(why, size, "the kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
+	else if (err == -EPERM || err == -EACCES)
+		snprintf(why, size, "it takes root, or CAP_BPF and CAP_PERFMON");
+	else if (err < 0)
+		snprintf(
+			why, size, "the kernel refuses the programs: %s", strerror(-err));
+	if (p)
+		programs__destroy(p);
+	return err;
+}
