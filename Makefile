@@ -17,8 +17,8 @@ CLANG   ?= clang
 Q       := $(if $(V),,@)
 SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
 
-LINKED  := libcjson smartcols libzstd nettle
-LATE    := sqlite3 avro-c
+LINKED  := libcjson smartcols libzstd
+LATE    := sqlite3 avro-c nettle
 PKGS    := $(LINKED) $(LATE)
 DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev libzydis-dev \
            nettle-dev libbpf-dev bpftool clang
@@ -98,9 +98,9 @@ $(B)/src/%.o: src/%.S $(B)/.flags
 	@echo "  AS    $<"
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-# What export loads late, by the names that the linker would have written into the program.
+# What is loaded late, by the names that the linker would have written into the program.
 # Where there is nothing to link with, objects compile all the same.
-$(B)/src/export/late.o: $(B)/soname.h
+$(B)/src/base/late.o: $(B)/soname.h
 $(B)/soname.h: tests/soname.sh $(B)/.flags
 	$(Q)$(if $(NEEDED),sh $< $(CC) $(CFLAGS) $(LDFLAGS) -Wl$(comma)--no-as-needed $(LATELIBS),:) >$@
 
