@@ -66,6 +66,7 @@ enum {
 	UR_RECV = 27,
 	UR_SEND_ZC = 47,
 	UR_READ_MULTISHOT = 49,
+	UR_FIXED_FILE = 1,
 	UR_CQE_MORE = 2,
 	UR_CQE_NOTIFICATION = 8,
 };
@@ -125,7 +126,9 @@ int BPF_PROG(uring_submit, struct io_kiocb *req)
 		if (bpf_core_field_exists(sr->len))
 			r.want = (u32)BPF_CORE_READ(sr, len);
 	}
-	if (!r.file && r.fd >= 0)
+	if (r.sqe_flags & UR_FIXED_FILE)
+		r.fd = -1; /* a number of the ring's own table: the completion knows */
+	else if (!r.file && r.fd >= 0)
 		r.file = file_of(task, r.fd);
 	if (r.file)
 		r.id = name_file(r.file);
@@ -138,11 +141,12 @@ static __always_inline void uring_tell(struct uring_req *r, s32 res, u32 flags, 
 {
 	u64 now = bpf_ktime_get_ns();
 	s64 position = r->position;
+	struct file *file = r->file;
 
 	/* Where the position of the file was, the request has moved it on. */
-	if (!r->placed && r->file && uring_moves(r->opcode))
-		position = BPF_CORE_READ(r->file, f_pos);
-	if (filters() && !file_passes(r->id, r->file, res, now - r->at_ns))
+	if (!r->placed && file && uring_moves(r->opcode))
+		position = BPF_CORE_READ(file, f_pos);
+	if (filters() && !file_passes(r->id, file, res, now - r->at_ns))
 		return;
 	struct rec_uring *out = take(BPF_URING, sizeof(*out));
 	if (!out)
@@ -182,6 +186,14 @@ int BPF_PROG(uring_complete, struct io_ring_ctx *rings, void *req, struct io_uri
 	if (flags & UR_CQE_NOTIFICATION) { /* of a buffer that is free again */
 		bpf_map_delete_elem(&uring_reqs, &key);
 		return 0;
+	}
+	if (!r->id && r->sqe_flags & UR_FIXED_FILE) {
+		struct io_kiocb *done = req;
+		r->file = BPF_CORE_READ(done, file);
+		if (r->file) {
+			struct file *file = r->file;
+			r->id = name_file(file);
+		}
 	}
 	uring_tell(r, BPF_CORE_READ(cqe, res), flags, BPF_CORE_READ(cqe, user_data));
 	if (!(flags & UR_CQE_MORE))
