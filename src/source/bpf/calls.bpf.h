@@ -567,7 +567,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *p, s32 old, struct linux_binprm *bprm)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = traced(task);
+	struct task_state *st = followed(task);
 
 	if (!st)
 		return 0;

@@ -187,8 +187,6 @@ static __always_inline void head_fill(struct rec *r, u8 type, struct task_struct
 /* Whether what this task does is of concern: by process, command, user, cgroup. */
 static __always_inline bool passes(struct task_struct *task)
 {
-	if ((u32)task->tgid == filter.self)
-		return false;
 	if (filter.uid_set && (u32)bpf_get_current_uid_gid() != filter.uid)
 		return false;
 	if (filter.cgroup && bpf_get_current_cgroup_id() != filter.cgroup)
@@ -220,22 +218,30 @@ static __always_inline bool file_passes(u32 id, struct file *file, s64 ret, u64 
 	return !filter.min_ns || ns >= filter.min_ns;
 }
 
-/* The state of the running task, if it is traced. */
-static __always_inline struct task_state *traced(struct task_struct *task)
+/* The state of the running task, if it is followed. */
+static __always_inline struct task_state *followed(struct task_struct *task)
 {
 	struct task_state *st;
 
-	st = bpf_task_storage_get(&tasks, task, 0, filter.all ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	st = bpf_task_storage_get(
+		&tasks, task, 0, filter.all ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!st)
 		return NULL;
 	if (!st->traced) {
-		if (!filter.all || !passes(task)) {
+		if (!filter.all || (u32)task->tgid == filter.self)
 			return NULL;
-		}
 		st->traced = 1;
 		st->fresh = 1;
 	}
 	return st;
+}
+
+/* Likewise, if what it does now is of concern. */
+static __always_inline struct task_state *traced(struct task_struct *task)
+{
+	struct task_state *st = followed(task);
+
+	return st && passes(task) ? st : NULL;
 }
 
 /* For what another task or an interrupt does on its behalf. */

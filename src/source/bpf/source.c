@@ -65,6 +65,15 @@ static uint32_t layers_of(const struct trace_options *t)
 	return bits;
 }
 
+/* Not all calls are told then: there is nothing to compare with. */
+static bool keeps_back(const struct trace_options *t)
+{
+	const struct trace_filter *f = t ? &t->filter : NULL;
+
+	return f && (*f->comm || f->by_uid || f->by_device || f->cgroup || f->min_bytes ||
+			    f->min_ns || f->under || !(t->layers & 1u << LAYER_MAIN));
+}
+
 static struct bpf *bpf_new(const struct source_args *args)
 {
 	struct bpf *b = calloc(1, sizeof(*b));
@@ -76,7 +85,7 @@ static struct bpf *bpf_new(const struct source_args *args)
 	b->launch = args->launch;
 	b->want = *args->want;
 	b->epoch_ns = args->epoch_ns;
-	b->countable = syscall_set_countable(args->want);
+	b->countable = syscall_set_countable(args->want) && !keeps_back(args->trace);
 	b->follow = args->follow;
 	b->wait = args->wait;
 	b->pids = args->pids;
