@@ -179,7 +179,8 @@ static int ebpf_step(struct source *base, struct sink *to)
 	while ((n = ebpf_load_poll(b, 0)) > 0)
 		;
 	tell_lost(b);
-	ebpf_life_end(b);
+	if (!b->all)
+		ebpf_life_end(b);
 	return b->error ? b->error : n < 0 ? n : 0;
 }
 
