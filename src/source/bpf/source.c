@@ -17,14 +17,6 @@
 static const uint64_t GRACE_NS = 100 * 1000 * 1000;
 enum { POLL_MS = 20 };
 
-void ebpf_put(struct bpf *b, const struct op *op)
-{
-	int err = b->sink ? sink_put(b->sink, op) : 0;
-
-	if (err < 0 && !b->error)
-		b->error = err;
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec t;
