@@ -37,6 +37,19 @@ else
 	skip "io_uring is not allowed here"
 fi
 
+if "$HELP/aio" file >/dev/null 2>&1; then
+	"$IOPS" run -b bpf --json -o u.json -- "$HELP/aio" file >want.json
+	ok "every request of Linux AIO" /usr/bin/python3 - <<-'END'
+		import json
+		want, j = json.load(open("want.json")), json.load(open("u.json"))
+		got = {r["call"]: [sum(r[k]["operations"] for k in ("read", "write", "sync")), r["read"]["bytes"] + r["write"]["bytes"]]
+		       for r in j["by"]["call"] if r["call"].startswith("aio")}
+		assert got == want, (got, want)
+	END
+else
+	skip "Linux AIO is not allowed here"
+fi
+
 # Attached to, the target has no tracer, and is not stopped once.
 "$HELP/loop" rw 20000000 1 >loop.out &
 loop=$!

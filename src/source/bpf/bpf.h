@@ -72,7 +72,7 @@ struct bpf {
 	struct map processes, accounts; /* by id: struct process, struct account */
 	struct seen *seen;
 	uint32_t nseen;
-	uint32_t uring_call[256]; /* of each opcode; names_call() */
+	uint32_t uring_call[2][256]; /* of each opcode, and of AIO; names_call() */
 
 	struct sink *sink; /* of the step */
 	int error;         /* of it */
@@ -109,6 +109,7 @@ void ebpf_calls_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
 /* The name of an opcode: "READ". */
 const char *ebpf_uring_name(unsigned opcode);
+const char *ebpf_aio_name(unsigned command);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -28,6 +29,25 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 	return 0;
 }
 
+/* Calls that are no operations, but tell of some. */
+static const struct {
+	const char *name;
+	uint8_t how;
+} told[] = {
+	{ "execve", HOW_EXEC },
+	{ "execveat", HOW_EXEC },
+	{ "socketcall", HOW_SOCKETCALL },
+	{ "io_submit", HOW_SUBMIT },
+};
+
+static uint8_t how_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
+		if (!strcmp(told[i].name, name))
+			return told[i].how;
+	return HOW_NONE;
+}
+
 /* What a call is to the programs. */
 static void shape(struct call_shape *s, const struct bpf *b, int row, enum abi abi)
 {
@@ -35,9 +55,7 @@ static void shape(struct call_shape *s, const struct bpf *b, int row, enum abi a
 
 	memset(s, 0, sizeof(*s));
 	if (d->form == FORM_CONTROL) {
-		s->how = !strncmp(d->name, "execve", 6)   ? HOW_EXEC
-			 : !strcmp(d->name, "socketcall") ? HOW_SOCKETCALL
-							  : HOW_NONE;
+		s->how = how_of(d->name);
 		return;
 	}
 	s->wanted = syscall_wanted(&b->want, row);
@@ -66,6 +84,10 @@ static void shapes_fill(
 		for (int nr = 0; nr < SHAPES_MAX - SOCKETCALLS && nr < NR_MAX; nr++)
 			if (row[nr] >= 0)
 				shape(&table[a][nr], b, row[nr], ebpf_abi(a));
+		if (!a) {
+			table[a][SYS_io_getevents].how = HOW_REAP;
+			table[a][SYS_io_pgetevents].how = HOW_REAP;
+		}
 		for (int n = 0; n < SOCKETCALLS; n++) {
 			int r = syscall_of_socketcall(n);
 			if (r >= 0)
@@ -95,6 +117,7 @@ static int take(void *arg, void *data, size_t len)
 			ebpf_life_take(b, data);
 		break;
 	case REC_URING:
+	case REC_AIO:
 		if (len >= sizeof(struct rec_uring))
 			ebpf_uring_take(b, data);
 		break;

@@ -32,6 +32,7 @@ enum rec_type {
 	REC_MMSG,
 	REC_NOTE,
 	REC_URING,
+	REC_AIO, /* a struct rec_uring too; row is its IOCB_CMD_... */
 	/* Of the other layers: block.bpf.h and the like say what follows. */
 	REC_BLOCK = 32,
 	REC_CACHE = 64,
@@ -144,7 +145,7 @@ struct call_shape {
 	__u8 pad;
 };
 
-enum call_how { HOW_NONE, HOW_CALL, HOW_EXEC, HOW_SOCKETCALL };
+enum call_how { HOW_NONE, HOW_CALL, HOW_EXEC, HOW_SOCKETCALL, HOW_SUBMIT, HOW_REAP };
 
 enum { SHAPES_MAX = 512, SHAPES_ABIS = 2 };
 
