@@ -229,14 +229,15 @@ int files_begin(struct files *f, uint64_t mono_ns)
 
 int files_drain(struct files *f, uint64_t budget_ns)
 {
-	bool busy = feed_busy(f->feed);
+	bool busy = feed_busy(f->feed), was = f->given_up;
 	int err = feed_drain(f->feed, budget_ns), late = 0;
 
-	if (err == -ECANCELED) {
+	/* In a scan, or before the first one. */
+	if (err == -ECANCELED || (!f->scans && feed_hurried(f->feed)))
 		f->given_up = true;
+	if (err == -ECANCELED)
 		err = 0;
-	}
-	if (busy && !feed_busy(f->feed))
+	if ((busy && !feed_busy(f->feed)) || was != f->given_up)
 		late = note(f);
 	return err ? err : late;
 }
