@@ -20,7 +20,8 @@
  *   report/         what is shown of the sums: column -> table, json, csv, histogram;
  *                   diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
- *                   fdtab and fdtrack (descriptors to files), input, wire, text, anon
+ *                   fdtab and fdtrack (descriptors to files), input, wire, text,
+ *                   anon, late (libraries)
  *
  * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
  * them. Arrows go one way, downwards: tests/arrows.sh proves it.

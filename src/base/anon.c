@@ -3,6 +3,7 @@
  */
 #include "iops/anon.h"
 #include "iops/diag.h"
+#include "iops/late.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -17,10 +18,16 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#define FUNCTIONS(X)                                                                     \
+	X(nettle_hmac_sha256_set_key)                                                    \
+	X(nettle_hmac_sha256_update)                                                     \
+	X(nettle_hmac_sha256_digest)
+
 enum {
 	KEY_MIN = 16,
 	KEY_MAX = 4096, /* bytes of a file that count */
-	HASH = 8,       /* bytes: two of a million names are alike once in 37 million */
+	KEY_RANDOM = 32,
+	HASH = 8, /* bytes: two of a million names are alike once in 37 million */
 	HEX = 2 * HASH,
 	EXTENSION = 8,
 	NAME_MAX_OUT = HEX + 1 + EXTENSION, /* of a component */
@@ -35,6 +42,9 @@ struct known {
 };
 
 struct anon {
+	struct {
+		FUNCTIONS(LATE_MEMBER)
+	} lib;
 	struct hmac_sha256_ctx keyed;
 	struct known *known;
 };
@@ -62,27 +72,33 @@ static ssize_t read_key(const char *path, uint8_t *key)
 	return err ? err : (ssize_t)n;
 }
 
+static int anon_init(struct anon *a, const char *key_file)
+{
+	static const char *const functions[] = { FUNCTIONS(LATE_NAME) NULL };
+	uint8_t key[KEY_MAX];
+	int err = late_load(LATE_NETTLE, functions, &a->lib);
+
+	if (err < 0)
+		return err;
+	ssize_t n = key_file ? read_key(key_file, key) : getrandom(key, KEY_RANDOM, 0);
+	if (n < 0)
+		return key_file ? n : diag_err(errno, "a random key");
+	a->lib.nettle_hmac_sha256_set_key(&a->keyed, n, key);
+	explicit_bzero(key, sizeof(key));
+	a->known = calloc(KNOWN, sizeof(*a->known));
+	return a->known ? 0 : diag_err(ENOMEM, "names");
+}
+
 int anon_new(struct anon **out, const char *key_file)
 {
-	uint8_t key[KEY_MAX];
 	struct anon *a = calloc(1, sizeof(*a));
-	ssize_t n = key_file ? read_key(key_file, key) : getrandom(key, 32, 0);
+	int err = a ? anon_init(a, key_file) : diag_err(ENOMEM, "names");
 
-	if (n < 0 && !key_file)
-		n = diag_err(errno, "a random key");
-	if (a)
-		a->known = calloc(KNOWN, sizeof(*a->known));
-	if (n > 0 && (!a || !a->known))
-		n = diag_err(ENOMEM, "a key");
-	if (n < 0) {
+	if (err < 0)
 		anon_free(a);
-		explicit_bzero(key, sizeof(key));
-		return n;
-	}
-	hmac_sha256_set_key(&a->keyed, n, key);
-	explicit_bzero(key, sizeof(key));
-	*out = a;
-	return 0;
+	else
+		*out = a;
+	return err;
 }
 
 void anon_free(struct anon *a)
@@ -98,8 +114,8 @@ static void digest(const struct anon *a, const void *p, size_t len, uint8_t out[
 {
 	struct hmac_sha256_ctx c = a->keyed;
 
-	hmac_sha256_update(&c, len, p);
-	hmac_sha256_digest(&c, HASH, out);
+	a->lib.nettle_hmac_sha256_update(&c, len, p);
+	a->lib.nettle_hmac_sha256_digest(&c, HASH, out);
 }
 
 static void put_hex(const uint8_t hash[HASH], char *hex)
