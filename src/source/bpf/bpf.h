@@ -95,6 +95,7 @@ enum abi ebpf_abi(unsigned abi);
 /* load.c. Say what is wrong; 0 or -errno. */
 int ebpf_load_open(struct bpf *b, const struct source_args *args);
 int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n);
+int ebpf_load_last(struct bpf *b); /* accounts of those who go on */
 int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
 void ebpf_load_detach(struct bpf *b);

@@ -3,6 +3,7 @@
  */
 #include "bpf.h"
 #include "iops/diag.h"
+#include "iops/launch.h"
 #include "iops/trace.h"
 #include "programs.skel.h"
 
@@ -113,6 +114,8 @@ static int take(void *arg, void *data, size_t len)
 	case REC_EXEC:
 	case REC_EXIT:
 	case REC_CHECK:
+	case REC_LAST:
+	case REC_SIGNAL:
 		if (len >= sizeof(struct rec_life))
 			ebpf_life_take(b, data);
 		break;
@@ -267,6 +270,7 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 		return refused(-errno);
 	p->rodata->filter.all = b->all;
 	p->rodata->filter.self = getpid();
+	p->rodata->filter.command = b->launch ? b->launch->command : 0;
 	p->rodata->filter.follow = b->follow;
 	p->rodata->filter.layers = b->layers;
 	p->rodata->filter.wake = size / 4;
@@ -287,11 +291,24 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	return b->ring ? 0 : -errno;
 }
 
+/* Run a program once for every task. */
+static int walk(const struct bpf_link *link)
+{
+	int it = bpf_iter_create(bpf_link__fd(link));
+	char buf[64];
+
+	if (it < 0)
+		return -errno;
+	while (read(it, buf, sizeof(buf)) > 0)
+		;
+	close(it);
+	return 0;
+}
+
 /* These processes, as they are now, are followed. */
 int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
 {
 	uint8_t one = 1;
-	char buf[64];
 
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t key = pid[i];
@@ -301,15 +318,13 @@ int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
 			return err;
 	}
 	/* Twice: a thread may be born behind the back of the first pass. */
-	for (int pass = 0; pass < 2; pass++) {
-		int it = bpf_iter_create(bpf_link__fd(b->programs->links.on_each));
-		if (it < 0)
-			return -errno;
-		while (read(it, buf, sizeof(buf)) > 0)
-			;
-		close(it);
-	}
-	return 0;
+	int err = walk(b->programs->links.on_each);
+	return err ? err : walk(b->programs->links.on_each);
+}
+
+int ebpf_load_last(struct bpf *b)
+{
+	return walk(b->programs->links.on_last);
 }
 
 int ebpf_load_poll(struct bpf *b, int timeout_ms)
