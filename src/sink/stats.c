@@ -203,6 +203,15 @@ static bool moves(const struct op *op)
 	return op->kind == OP_READ || op->kind == OP_WRITE || op->kind == OP_PEEK;
 }
 
+/* Operations that were summed up where they were seen. */
+static int alike_add(struct series *s, const struct op *op)
+{
+	s->time_ns += op->dur_ns;
+	if (moves(op) && hist_add_many(&s->size, op->want, op->ret) < 0)
+		return -ENOMEM;
+	return hist_add_many(&s->latency, op->want, op->dur_ns);
+}
+
 static int series_add(struct series *s, const struct op *op)
 {
 	bool timed = op->dur_ns != OP_NO_TIME && !(op->call & OP_PART);
@@ -210,7 +219,7 @@ static int series_add(struct series *s, const struct op *op)
 	if (op->call & OP_SUM) {
 		s->operations += op->want;
 		s->bytes += op->ret;
-		return 0;
+		return timed ? alike_add(s, op) : 0;
 	}
 	if (timed)
 		s->time_ns += op->dur_ns;
@@ -310,14 +319,15 @@ static int fault_add(struct stats *s, const struct op *op)
 static void totals_add(struct stats *s, const struct op *op)
 {
 	struct totals *t = &s->totals;
-	unsigned octave = hist_octave(op->ret);
 	uint64_t n = op->call & OP_SUM ? op->want : 1;
+	bool alike = op->call & OP_SUM && op->dur_ns != OP_NO_TIME && op->want;
+	unsigned octave = hist_octave(alike ? op->ret / op->want : (uint64_t)op->ret);
 
 	if (op->ret < 0 || (op->kind != OP_READ && op->kind != OP_WRITE))
 		return;
-	if (!(op->call & OP_SUM)) {
+	if (!(op->call & OP_SUM) || alike) {
 		struct octave *o = &t->size[op->kind == OP_WRITE][octave];
-		o->operations++;
+		o->operations += n;
 		o->bytes += op->ret;
 		t->pair[octave].operations += !!(op->call & OP_SECOND);
 	}

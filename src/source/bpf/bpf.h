@@ -58,7 +58,7 @@ struct bpf {
 	struct launch *launch;
 	struct syscall_set want;
 	uint64_t epoch_ns;
-	bool countable, follow, wait, all;
+	bool countable, follow, wait, all, aggregate;
 	const pid_t *pids;
 	unsigned npids;
 	uint32_t layers;         /* 1 << enum bpf_layer */
@@ -70,6 +70,7 @@ struct bpf {
 	uint64_t told[NBPF_LAYERS]; /* losses that were */
 
 	struct map processes, accounts; /* by id: struct process, struct account */
+	struct map commands;            /* by id of the process: its latest name */
 	struct seen *seen;
 	uint32_t nseen;
 	uint32_t uring_call[2][256]; /* of each opcode, and of AIO; names_call() */
@@ -95,6 +96,7 @@ enum abi ebpf_abi(unsigned abi);
 /* load.c. Say what is wrong; 0 or -errno. */
 int ebpf_load_open(struct bpf *b, const struct source_args *args);
 int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n);
+void ebpf_load_sums(struct bpf *b);
 int ebpf_load_last(struct bpf *b); /* accounts of those who go on */
 int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
@@ -107,6 +109,7 @@ int ebpf_load_try(struct bpf *b, unsigned *programs);
 void ebpf_life_take(struct bpf *b, const struct rec_life *r);
 void ebpf_files_take(struct bpf *b, const struct rec_file *r, size_t len);
 void ebpf_calls_take(struct bpf *b, const struct rec *r, size_t len);
+void ebpf_calls_sum(struct bpf *b, const struct sum_key *k, const struct sum_value *v);
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
 /* The name of an opcode: "READ". */
 const char *ebpf_uring_name(unsigned opcode);

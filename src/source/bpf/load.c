@@ -272,6 +272,7 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	p->rodata->filter.self = getpid();
 	p->rodata->filter.command = b->launch ? b->launch->command : 0;
 	p->rodata->filter.follow = b->follow;
+	p->rodata->filter.aggregate = b->aggregate;
 	p->rodata->filter.layers = b->layers;
 	p->rodata->filter.wake = size / 4;
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
@@ -320,6 +321,20 @@ int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
 	/* Twice: a thread may be born behind the back of the first pass. */
 	int err = walk(b->programs->links.on_each);
 	return err ? err : walk(b->programs->links.on_each);
+}
+
+/* What was summed up in the kernel; all programs have been detached. */
+void ebpf_load_sums(struct bpf *b)
+{
+	struct sum_key key, *before = NULL;
+	struct sum_value value;
+	int fd = b->aggregate ? bpf_map__fd(b->programs->maps.sums) : -1;
+
+	while (fd >= 0 && !bpf_map_get_next_key(fd, before, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &value))
+			ebpf_calls_sum(b, &key, &value);
+		before = &key;
+	}
 }
 
 int ebpf_load_last(struct bpf *b)

@@ -163,9 +163,22 @@ struct bpf_filter {
 	__u64 under_ino;    /* of a directory that files have to be below */
 	__u64 cgroup;       /* id; 0: any */
 	__u64 min_bytes, min_ns;
+	__u32 aggregate;    /* calls are summed up here, not told one by one */
 	__u32 wake;         /* bytes in the ring at which the reader is woken */
 	__u32 comm_len;
 	char comm[16];
+};
+
+/* Calls that are alike, summed up in the kernel: of one octave of size and of time. */
+struct sum_key {
+	__u32 pid, file;
+	__s32 fd;
+	__u16 row;
+	__u8 size, time, rdonly, pad[3];
+};
+
+struct sum_value {
+	__u64 calls, bytes, ns, first_ns;
 };
 
 #endif

@@ -4,6 +4,7 @@
 #include "bpf.h"
 #include "iops/diag.h"
 #include "iops/launch.h"
+#include "iops/run.h"
 #include "iops/sink.h"
 #include "iops/trace.h"
 
@@ -77,7 +78,9 @@ static struct bpf *bpf_new(const struct source_args *args)
 	b->launch = args->launch;
 	b->want = *args->want;
 	b->epoch_ns = args->epoch_ns;
-	b->countable = syscall_set_countable(args->want) && !keeps_back(args->trace);
+	b->aggregate = args->trace && args->trace->aggregate;
+	b->countable = syscall_set_countable(args->want) && !b->aggregate &&
+		       !keeps_back(args->trace);
 	b->follow = args->follow;
 	b->wait = args->wait;
 	b->pids = args->pids;
@@ -181,6 +184,7 @@ static int ebpf_step(struct source *base, struct sink *to)
 	ebpf_load_detach(b);
 	while ((n = ebpf_load_poll(b, 0)) > 0)
 		;
+	ebpf_load_sums(b);
 	tell_lost(b);
 	if (!b->all)
 		ebpf_life_end(b);
@@ -192,11 +196,17 @@ static void ebpf_stop(struct source *base)
 	((struct bpf *)base)->stopped = true;
 }
 
+static void ebpf_about(struct source *base, struct run *run)
+{
+	run->verifies = ((struct bpf *)base)->countable;
+}
+
 const struct source_ops source_bpf = {
 	.name = "bpf",
 	.help = "every call of the processes, by eBPF; they are never stopped",
 	.open = ebpf_open,
 	.step = ebpf_step,
 	.stop = ebpf_stop,
+	.about = ebpf_about,
 	.close = ebpf_close,
 };

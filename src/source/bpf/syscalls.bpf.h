@@ -12,7 +12,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = traced(task);
 
-	if (!st)
+	if (!st || st->waits)
 		return 0;
 	st->pending = 0;
 	if (st->fresh) {
