@@ -78,7 +78,7 @@ assert 2000000 <= seen + j["run"]["lost"] < 2000100, seen + j["run"]["lost"]
 END
 
 # Summed up in the kernel: the same numbers.
-"$IOPS" trace --layers fs --aggregate --json -o s.json -- "$HELP/loop" rw 100000 700 >/dev/null
+"$IOPS" trace --layers fs --aggregate --json -o s.json -- "$HELP/loop" rw 100000 700 >loop.out
 ok "--aggregate gives the same counts, bytes and sizes" /usr/bin/python3 - <<'END'
 import json
 j = json.load(open("s.json"))
