@@ -7,7 +7,8 @@ top:source sink export report base
 export:base
 report:sink base
 source:base
-sink:base
+sink:layer base
+layer:base
 base:'
 
 room() {

@@ -404,7 +404,9 @@ static int layer_put(struct stats *s, const struct op *op)
 	if (own) {
 		if (!s->sums[op->layer] && !(s->sums[op->layer] = own->open(s->names)))
 			return -ENOMEM;
-		return own->put(s->sums[op->layer], op);
+		int whole = own->put(s->sums[op->layer], op);
+		if (whole <= 0)
+			return whole;
 	}
 	if (!stats_layer_of(s, op->layer))
 		return -ENOMEM;
