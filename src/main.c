@@ -15,10 +15,13 @@
  *                   system; of saved traces: log, strace, fs_usage, fuse_trace
  *   sink/           where they go: stats, filter, interval, log
  *   export/         the same, in the forms of other tools
+ *   stream/         a folder of CSV files that rows go to, with its manifest
+ *   snapshot/       rows of all files and processes, and what the machine is
  *   report/         what is shown of the sums: column -> table, json, csv, histogram;
  *                   diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
- *                   fdtab and fdtrack (descriptors to files), input, wire, text
+ *                   fdtab and fdtrack (descriptors to files), input, wire, text,
+ *                   anon, late (libraries)
  *
  * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
  * them. Arrows go one way, downwards: tests/arrows.sh proves it.

@@ -155,11 +155,11 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 /* Of an array of the program's memory: bytes that its iovecs ask for. */
 static long vec_step(u32 i, void *arg)
 {
-	struct scratch *s = scratch_get();
+	struct call_scratch *s = call_scratch_get();
 
 	if (!s || i >= s->n)
 		return 1;
-	if (s->done) { /* of 32 bits */
+	if (s->narrow) {
 		u32 v[2] = {};
 		bpf_probe_read_user(v, sizeof(v), (void *)(s->at + i * sizeof(v)));
 		s->sum += v[1];
@@ -173,14 +173,14 @@ static long vec_step(u32 i, void *arg)
 
 static __noinline u64 vec_sum(u64 at, u64 n, u32 narrow)
 {
-	struct scratch *s = scratch_get();
+	struct call_scratch *s = call_scratch_get();
 
 	if (!s || !n || n > VEC_MAX)
 		return 0;
 	s->at = at;
 	s->n = n;
 	s->sum = 0;
-	s->done = narrow;
+	s->narrow = narrow;
 	bpf_loop(n, vec_step, NULL, 0);
 	return s->sum;
 }
@@ -367,7 +367,7 @@ static __always_inline void out_two(struct task_state *st, struct task_struct *t
 static __noinline int out_path(struct task_state *st, u64 ret, u64 now, u32 abi, u32 nr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct scratch *sc = scratch_get();
+	struct call_scratch *sc = call_scratch_get();
 	volatile const struct call_shape *s = &shapes[abi & 1][nr & (SHAPES_MAX - 1)];
 
 	if (!sc || !st)
@@ -401,11 +401,11 @@ static __noinline int out_path(struct task_state *st, u64 ret, u64 now, u32 abi,
 
 static long mmsg_step(u32 i, void *arg)
 {
-	struct scratch *s = scratch_get();
+	struct call_scratch *s = call_scratch_get();
 
 	if (!s || i >= s->n || i >= REC_MMSG_MAX)
 		return 1;
-	u32 got = 0, narrow = s->len;
+	u32 got = 0, narrow = s->narrow;
 	u64 at = *(u64 *)arg + i * (narrow ? 32 : 64);
 	u64 sum = 0;
 	bpf_probe_read_user(&got, sizeof(got), (void *)(at + (narrow ? 28 : 56)));
@@ -439,12 +439,11 @@ static long mmsg_step(u32 i, void *arg)
 static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi, u32 nr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct scratch *sc = scratch_get();
+	struct call_scratch *sc = call_scratch_get();
 	volatile const struct call_shape *s = &shapes[abi & 1][nr & (SHAPES_MAX - 1)];
 
 	if (!sc || !st)
 		return 0;
-	/* The name of the file may be sent in between, out of the same scratch. */
 	struct rec_call c;
 	fill(&c, st, task, s, ret, now);
 	fill_fd(&c, st, task, s);
@@ -463,7 +462,7 @@ static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi,
 	r->n = n;
 	r->pad = 0;
 	sc->n = n;
-	sc->len = abi;
+	sc->narrow = abi;
 	bpf_loop(n, mmsg_step, &at, 0);
 	send(BPF_CALLS, sc, sizeof(struct rec_call) + 8 + n * 8);
 	return 0;

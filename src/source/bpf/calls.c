@@ -18,18 +18,6 @@ enum abi ebpf_abi(unsigned abi)
 #endif
 }
 
-/* Who made the call, if what it does counts by now. */
-static struct process *caller(struct bpf *b, const struct rec *r)
-{
-	struct process *p = ebpf_life_find(b, (pid_t)r->pid);
-
-	if (!p && b->all) {
-		ebpf_life_begin(b, (pid_t)r->pid);
-		p = ebpf_life_find(b, (pid_t)r->pid);
-	}
-	return p && p->started ? p : NULL;
-}
-
 static void count(struct bpf *b, const struct rec_call *r)
 {
 	struct account *a;
@@ -160,7 +148,7 @@ static void take_messages(
 void ebpf_calls_take(struct bpf *b, const struct rec *head, size_t len)
 {
 	const struct rec_call *r = (const struct rec_call *)head;
-	struct process *p = len < sizeof(*r) ? NULL : caller(b, head);
+	struct process *p = len < sizeof(*r) ? NULL : ebpf_life_caller(b, head);
 
 	if (!p || head->row >= syscall_rows())
 		return;

@@ -85,18 +85,18 @@ struct {
 	__type(value, struct named);
 } named SEC(".maps");
 
-/* Where a program builds what does not fit on its stack. */
+/*
+ * Where a program builds what does not fit on its stack: one for names, which any program
+ * may send, also in an interrupt of one that is at it (busy), one for calls.
+ */
 struct scratch {
 	union {
 		struct rec_file file;
-		struct rec_path path;
-		struct rec_mmsg mmsg;
 		u8 bytes[sizeof(struct rec_file) + REC_FILE_MAX + 512];
 	};
 	struct dentry *dentry;
 	struct mount *mount;
-	u32 len, done, under;
-	u64 at, n, sum; /* of loops over arrays of the program's memory */
+	u32 len, done, under, busy;
 };
 
 struct {
@@ -111,6 +111,30 @@ static __always_inline struct scratch *scratch_get(void)
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+struct call_scratch {
+	union {
+		struct rec_path path;
+		struct rec_mmsg mmsg;
+		u8 bytes[sizeof(struct rec_mmsg) + 512];
+	};
+	u64 at, n, sum; /* of loops over arrays of the program's memory */
+	u32 narrow;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct call_scratch);
+} call_scratches SEC(".maps");
+
+static __always_inline struct call_scratch *call_scratch_get(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&call_scratches, &zero);
 }
 
 /* Wake the reader only when there is a lot: else it looks by itself, now and then. */
@@ -279,8 +303,9 @@ static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
 	struct scratch *s = scratch_get();
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (!s || !dentry)
+	if (!s || !dentry || s->busy)
 		return 0;
+	s->busy = 1;
 	struct inode *inode = BPF_CORE_READ(dentry, d_inode);
 	u32 id = __sync_fetch_and_add(&files_named, 1) + 1;
 
@@ -308,9 +333,10 @@ static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
 	s->file.head.row = s->done;
 	s->file.len = s->len;
 	if (!s->under)
-		return OUTSIDE;
-	if (send(BPF_LIFE, s, sizeof(struct rec_file) + (s->len & (REC_FILE_MAX - 1))))
-		return 0;
+		id = OUTSIDE;
+	else if (send(BPF_LIFE, s, sizeof(struct rec_file) + (s->len & (REC_FILE_MAX - 1))))
+		id = 0;
+	s->busy = 0;
 	return id;
 }
 

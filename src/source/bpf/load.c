@@ -94,6 +94,10 @@ static int take(void *arg, void *data, size_t len)
 		if (len >= sizeof(struct rec_life))
 			ebpf_life_take(b, data);
 		break;
+	case REC_URING:
+		if (len >= sizeof(struct rec_uring))
+			ebpf_uring_take(b, data);
+		break;
 	case REC_CALL:
 	case REC_TWO:
 	case REC_PATH:

@@ -4,3 +4,4 @@
  */
 #include "calls.bpf.h"
 #include "block.bpf.h"
+#include "uring.bpf.h"

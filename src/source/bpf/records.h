@@ -128,7 +128,7 @@ struct rec_uring {
 	__s64 position;
 	__s32 res, fd;
 	__u32 ring_flags, sqe_flags;
-	__u8 placed, more, pad[6];
+	__u8 placed, more, opened, pad[5];
 };
 
 /* What became of a request to a block device; head: who queued it, for which file. */
