@@ -1,10 +1,10 @@
 /*
- * calls.bpf.h - system calls and the life of those who make them
+ * calls.bpf.h - system calls
  */
 #ifndef IOPS_CALLS_BPF_H
 #define IOPS_CALLS_BPF_H
 
-#include "common.bpf.h"
+#include "life.bpf.h"
 
 enum {
 	ABI_NATIVE = 0, /* of shapes[] */
@@ -17,7 +17,6 @@ enum {
 	O_ACCMODE_BITS = 3,
 	O_APPEND_BIT = 02000,
 	FMODE_STREAM_BIT = 0x200000,
-	SIGNAL_GROUP_EXIT_BIT = 4,
 	VEC_MAX = 1024,
 };
 
@@ -28,31 +27,31 @@ enum form { F_PLAIN, F_VEC, F_MSG, F_MMSG, F_TWO, F_PATH, F_OPEN, F_NEWFD, F_NON
 enum { NR_RENAME = 82, NR_RENAMEAT = 264, NR_RENAMEAT2 = 316 };
 static __always_inline bool is_compat(struct task_struct *task)
 {
-	return task->thread_info.status & TS_COMPAT;
+	return GET(task, thread_info.status) & TS_COMPAT;
 }
 
 static __always_inline u32 number_of(struct pt_regs *regs)
 {
-	return (u32)regs->orig_ax;
+	return (u32)GET(regs, orig_ax);
 }
 
 static __always_inline void args_of(struct pt_regs *regs, bool compat, u64 arg[6])
 {
 	if (compat) {
-		arg[0] = (u32)regs->bx;
-		arg[1] = (u32)regs->cx;
-		arg[2] = (u32)regs->dx;
-		arg[3] = (u32)regs->si;
-		arg[4] = (u32)regs->di;
-		arg[5] = (u32)regs->bp;
+		arg[0] = (u32)GET(regs, bx);
+		arg[1] = (u32)GET(regs, cx);
+		arg[2] = (u32)GET(regs, dx);
+		arg[3] = (u32)GET(regs, si);
+		arg[4] = (u32)GET(regs, di);
+		arg[5] = (u32)GET(regs, bp);
 		return;
 	}
-	arg[0] = regs->di;
-	arg[1] = regs->si;
-	arg[2] = regs->dx;
-	arg[3] = regs->r10;
-	arg[4] = regs->r8;
-	arg[5] = regs->r9;
+	arg[0] = GET(regs, di);
+	arg[1] = GET(regs, si);
+	arg[2] = GET(regs, dx);
+	arg[3] = GET(regs, r10);
+	arg[4] = GET(regs, r8);
+	arg[5] = GET(regs, r9);
 }
 #else
 enum { NR_RENAME = -1, NR_RENAMEAT = 38, NR_RENAMEAT2 = 276 };
@@ -73,39 +72,6 @@ static __always_inline void args_of(struct pt_regs *regs, bool compat, u64 arg[6
 		arg[i] = regs->user_regs.regs[i];
 }
 #endif
-
-static __always_inline void account_begin(struct task_state *st, struct task_struct *task)
-{
-	st->base_calls = task->ioac.syscr + task->ioac.syscw;
-	st->base_bytes = task->ioac.rchar + task->ioac.wchar;
-	st->mine = 0;
-}
-
-static __always_inline struct rec_life *life(u8 type, struct task_struct *task)
-{
-	struct rec_life *r = take(BPF_LIFE, sizeof(*r));
-
-	if (!r)
-		return NULL;
-	head_fill(&r->head, type, task);
-	r->other = 0;
-	r->status = 0;
-	r->calls = r->bytes = r->read_bytes = r->write_bytes = r->in_flight = 0;
-	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
-	return r;
-}
-
-/* The account so far is closed: what the kernel counted, to be compared. */
-static __always_inline void account_end(struct task_state *st, struct task_struct *task)
-{
-	struct rec_life *r = life(REC_CHECK, task);
-
-	if (!r)
-		return;
-	r->calls = task->ioac.syscr + task->ioac.syscw - st->base_calls;
-	r->bytes = task->ioac.rchar + task->ioac.wchar - st->base_bytes;
-	give(r);
-}
 
 /* i386 hides the arguments of socketcall(2) in memory. */
 static __always_inline void socketcall(struct task_state *st)
@@ -232,7 +198,9 @@ static __always_inline u32 counted(struct task_state *st, struct task_struct *ta
 	if (ret > 0) {
 		n = weight;
 	} else {
-		u64 now = task->ioac.syscr + task->ioac.syscw - st->base_calls;
+		struct task_io_accounting io;
+		account_read(task, &io);
+		u64 now = io.syscr + io.syscw - st->base_calls;
 		n = now - st->mine;
 		if (n > weight)
 			n = 0;
@@ -274,8 +242,9 @@ static __always_inline void fill(struct rec_call *r, struct task_state *st,
 	r->head.type = REC_CALL;
 	r->head.abi = st->abi;
 	r->head.row = s->row;
-	r->head.pid = task->tgid;
-	r->head.tid = task->pid;
+	u64 id = bpf_get_current_pid_tgid();
+	r->head.pid = id >> 32;
+	r->head.tid = (u32)id;
 	r->head.file = 0;
 	r->head.at_ns = st->enter_ns;
 	r->dur_ns = now - st->enter_ns;
@@ -533,101 +502,6 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		out_mmsg(st, ret, now, abi, nr);
 	else
 		out_call(st, task, s, ret, now, count);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *mine = bpf_task_storage_get(&tasks, task, 0, 0), *st;
-	bool thread = child->tgid == task->tgid;
-
-	if (!mine || !mine->traced || (!filter.follow && !thread))
-		return 0;
-	st = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!st)
-		return 0;
-	st->traced = 1;
-	st->fresh = 0;
-	account_begin(st, child);
-	u32 pid = child->tgid;
-	u8 one = 1;
-	if (!thread)
-		bpf_map_update_elem(&members, &pid, &one, BPF_ANY);
-	struct rec_life *r = life(REC_FORK, child);
-	if (r) {
-		r->other = task->tgid;
-		give(r);
-	}
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *p, s32 old, struct linux_binprm *bprm)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = traced(task);
-
-	if (!st)
-		return 0;
-	u32 file = name_file(BPF_CORE_READ(task, mm, exe_file));
-	account_begin(st, task);
-	struct rec_life *r = life(REC_EXEC, task);
-	if (r) {
-		r->head.file = file;
-		r->other = old;
-		give(r);
-	}
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *p)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
-	u32 pid = task->tgid;
-
-	if (!st || !st->traced)
-		return 0;
-	bool last = BPF_CORE_READ(task, signal, live.counter) == 0;
-	if (last)
-		bpf_map_delete_elem(&members, &pid);
-	struct rec_life *r = life(REC_EXIT, task);
-	if (!r)
-		return 0;
-	r->head.row = last;
-	r->status = task->exit_code;
-	if (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT_BIT)
-		r->status = BPF_CORE_READ(task, signal, group_exit_code);
-	r->other = st->fresh;
-	r->calls = task->ioac.syscr + task->ioac.syscw - st->base_calls;
-	r->bytes = task->ioac.rchar + task->ioac.wchar - st->base_bytes;
-	r->read_bytes = task->ioac.read_bytes;
-	r->write_bytes = task->ioac.write_bytes;
-	r->in_flight = st->pending;
-	give(r);
-	return 0;
-}
-
-/* Every task of the processes that are followed from the start. */
-SEC("iter/task")
-int on_each(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-
-	if (!task)
-		return 0;
-	u32 pid = task->tgid;
-	if (!bpf_map_lookup_elem(&members, &pid))
-		return 0;
-	struct task_state *st =
-		bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (st && !st->traced) {
-		st->fresh = 1;
-		st->traced = 1;
-	}
 	return 0;
 }
 
