@@ -64,12 +64,12 @@ struct request {
 	void *end_io;
 };
 
-struct kiocb {
+struct kiocb___file {
 	struct file *ki_filp;
 };
 
 struct iomap_dio {
-	struct kiocb *iocb;
+	struct kiocb___file *iocb;
 };
 
 #pragma clang attribute pop
@@ -641,7 +641,7 @@ int BPF_PROG(block_dirty, struct folio *folio, struct address_space *mapping)
 
 	if (!self && (!traced(task) || task->flags & TASK_KTHREAD))
 		return 0;
-	struct inode *inode = inode_of(mapping);
+	struct inode *inode = mapping ? mapping->host : NULL;
 	if (!inode)
 		return 0;
 	struct dirt *was = dirt_of(inode);
