@@ -173,6 +173,12 @@ static __always_inline void fill_block(struct rec_block *r, u16 event, struct bl
 	r->id = io->id;
 }
 
+/* The reader looks often enough by itself; asking how much there is costs. */
+static __always_inline void give_at(void *r, u64 now)
+{
+	bpf_ringbuf_submit(r, now >> 6 & 15 ? BPF_RB_NO_WAKEUP : wake());
+}
+
 /* An event on the way of a request. */
 static __always_inline void tell_rq(u16 event, struct request *rq, struct block_io *io,
 	u64 since, u64 now)
@@ -187,7 +193,7 @@ static __always_inline void tell_rq(u16 event, struct request *rq, struct block_
 	r->bytes = rq->__data_len;
 	r->dev = disk_dev(rq->q->disk);
 	r->flags = rq->cmd_flags;
-	give(r);
+	give_at(r, now);
 }
 
 static __always_inline void tell_bio(u16 event, struct bio *bio, struct block_io *io, u64 since,
@@ -203,7 +209,7 @@ static __always_inline void tell_bio(u16 event, struct bio *bio, struct block_io
 	r->bytes = bio->bi_iter.bi_size;
 	r->dev = disk_dev(bio->bi_bdev->bd_disk);
 	r->flags = bio->bi_opf;
-	give(r);
+	give_at(r, now);
 }
 
 /*
@@ -340,7 +346,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	r->ppid = who.ppid;
 	r->pad = 0;
 	__builtin_memcpy(r->comm, who.comm, sizeof(r->comm));
-	give(r);
+	give_at(r, io.queue_ns);
 	return 0;
 }
 
@@ -543,7 +549,7 @@ static __always_inline void tell_done(struct block_io *io, u32 dev, u32 flags, u
 	r->failed = failed;
 	r->cpu = bpf_get_smp_processor_id();
 	r->status = status;
-	give(r);
+	give_at(r, now);
 }
 
 SEC("tp_btf/block_rq_complete")
