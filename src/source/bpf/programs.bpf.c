@@ -4,3 +4,4 @@
  */
 #include "syscalls.bpf.h"
 #include "uring.bpf.h"
+#include "block.bpf.h"
