@@ -5,6 +5,8 @@
  *   life.c    tasks, processes, accounts     files.c  names that the kernel sent
  *   calls.c   system calls as operations     uring.c  requests of io_uring
  *   block.c   requests to devices            block_rows.c  these as rows
+ *   cache.c   page cache, page faults        cache_rows.c  these as rows
+ *   perf.c    programs at page faults
  *
  * A record of the ring goes to the part that its type says, which makes operations of it.
  */
@@ -76,6 +78,9 @@ struct bpf {
 	uint32_t uring_call[256]; /* of each opcode; names_call() */
 
 	struct block *block; /* of block.c; NULL: not traced */
+	struct cache *cache; /* of cache.c; likewise */
+	struct perf_links *perf;
+	uint64_t swept_ns;   /* when what the kernel side keeps back was asked for */
 
 	struct sink *sink; /* of the step */
 	int error;         /* of it */
@@ -100,6 +105,8 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args);
 int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n);
 int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
+/* What sums of the kernel side wait for more: now. last: there is none. */
+void ebpf_load_sweep(struct bpf *b, bool last);
 void ebpf_load_detach(struct bpf *b);
 void ebpf_load_close(struct bpf *b);
 /* Why programs cannot be used here, or "". */
@@ -110,6 +117,7 @@ void ebpf_life_take(struct bpf *b, const struct rec_life *r);
 void ebpf_files_take(struct bpf *b, const struct rec_file *r, size_t len);
 void ebpf_calls_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_block_take(struct bpf *b, const struct rec *r, size_t len);
+void ebpf_cache_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
 /* The name of an opcode: "READ". */
 const char *ebpf_uring_name(unsigned opcode);
@@ -117,6 +125,12 @@ const char *ebpf_uring_name(unsigned opcode);
 /* block.c. 0 or -errno; b->streams, if there are any, get one. */
 int ebpf_block_open(struct bpf *b);
 void ebpf_block_close(struct bpf *b);
+/* The node of a device: major << 20 | minor. */
+uint32_t ebpf_block_node(struct bpf *b, uint32_t dev);
+
+/* cache.c, likewise; it takes page faults, too. */
+int ebpf_cache_open(struct bpf *b);
+void ebpf_cache_close(struct bpf *b);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);

@@ -5,3 +5,5 @@
 #include "calls.bpf.h"
 #include "block.bpf.h"
 #include "uring.bpf.h"
+#include "cache.bpf.h"
+#include "fault.bpf.h"
