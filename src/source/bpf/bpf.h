@@ -5,6 +5,8 @@
  *   life.c    tasks, processes, accounts     files.c  names that the kernel sent
  *   calls.c   system calls as operations     uring.c  requests of io_uring
  *   block.c   requests to devices            block_rows.c  these as rows
+ *   cache.c   page cache, page faults        cache_rows.c  these as rows
+ *   perf.c    programs at page faults
  *
  * A record of the ring goes to the part that its type says, which makes operations of it.
  */
@@ -77,6 +79,9 @@ struct bpf {
 	uint32_t uring_call[2][256]; /* of each opcode, and of AIO; names_call() */
 
 	struct block *block; /* of block.c; NULL: not traced */
+	struct cache *cache; /* of cache.c; likewise */
+	struct perf_links *perf;
+	uint64_t swept_ns;   /* when what the kernel side keeps back was asked for */
 
 	struct sink *sink; /* of the step */
 	int error;         /* of it */
@@ -103,6 +108,8 @@ void ebpf_load_sums(struct bpf *b);
 int ebpf_load_last(struct bpf *b); /* accounts of those who go on */
 int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
+/* What sums of the kernel side wait for more: now. last: there is none. */
+void ebpf_load_sweep(struct bpf *b, bool last);
 void ebpf_load_detach(struct bpf *b);
 void ebpf_load_close(struct bpf *b);
 /* Load and let go all programs of b->layers: 0 or -errno, how many; b->missing is set. */
@@ -114,6 +121,7 @@ void ebpf_files_take(struct bpf *b, const struct rec_file *r, size_t len);
 void ebpf_calls_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_calls_sum(struct bpf *b, const struct sum_key *k, const struct sum_value *v);
 void ebpf_block_take(struct bpf *b, const struct rec *r, size_t len);
+void ebpf_cache_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
 /* The name of an opcode: "READ". */
 const char *ebpf_uring_name(unsigned opcode);
@@ -122,6 +130,12 @@ const char *ebpf_aio_name(unsigned command);
 /* block.c. 0 or -errno; b->streams, if there are any, get one. */
 int ebpf_block_open(struct bpf *b);
 void ebpf_block_close(struct bpf *b);
+/* The node of a device: major << 20 | minor. */
+uint32_t ebpf_block_node(struct bpf *b, uint32_t dev);
+
+/* cache.c, likewise; it takes page faults, too. */
+int ebpf_cache_open(struct bpf *b);
+void ebpf_cache_close(struct bpf *b);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);

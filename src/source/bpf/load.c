@@ -5,6 +5,7 @@
 #include "iops/diag.h"
 #include "iops/launch.h"
 #include "iops/trace.h"
+#include "perf.h"
 #include "programs.skel.h"
 
 #include <bpf/bpf.h>
@@ -133,6 +134,8 @@ static int take(void *arg, void *data, size_t len)
 	}
 	if (r->type == REC_BLOCK)
 		ebpf_block_take(b, r, len);
+	if (r->type == REC_CACHE || r->type == REC_FAULT)
+		ebpf_cache_take(b, r, len);
 	/* Here the other layers take what is theirs, by the range of the type. */
 	return b->error;
 }
@@ -148,6 +151,7 @@ static const struct {
 	{ "cache_", 1 << BPF_CACHE },
 	{ "net_", 1 << BPF_NET },
 	{ "fault_", 1 << BPF_FAULT },
+	{ "mapped_", 1 << BPF_CACHE | 1 << BPF_FAULT },
 };
 
 /* Whether the kernel has the tracepoint of a program: "tp_btf/NAME". */
@@ -233,9 +237,15 @@ static int load_only(struct bpf *b)
 
 static int load_attach(struct bpf *b)
 {
+	struct programs *p = b->programs;
 	int err = load_only(b);
 
-	return err < 0 ? err : programs__attach(b->programs);
+	if (!err)
+		err = programs__attach(p);
+	if (!err && b->cache &&
+		perf_attach(&b->perf, p->progs.mapped_minor, p->progs.mapped_major) < 0)
+		add_missing(b, "perf/page-faults");
+	return err;
 }
 
 /* The verifier gives up with EAGAIN at every signal: bpf(2) does not say so. */
@@ -277,6 +287,7 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	p->rodata->filter.aggregate = b->aggregate;
 	p->rodata->filter.layers = b->layers;
 	p->rodata->filter.wake = size / 4;
+	p->rodata->page_shift = __builtin_ctz((unsigned)sysconf(_SC_PAGESIZE));
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
 	if (args->trace)
 		err = filter_fill(
@@ -360,14 +371,37 @@ uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer)
 	return b->programs->bss->lost[layer];
 }
 
+static void run_iterator(struct bpf_link *link)
+{
+	char buf[64];
+	int it = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+
+	if (it < 0)
+		return;
+	while (read(it, buf, sizeof(buf)) > 0)
+		;
+	close(it);
+}
+
+void ebpf_load_sweep(struct bpf *b, bool last)
+{
+	if (!b->cache)
+		return;
+	b->programs->bss->cache_last = last;
+	run_iterator(b->programs->links.cache_each);
+}
+
 void ebpf_load_detach(struct bpf *b)
 {
+	perf_detach(b->perf);
+	b->perf = NULL;
 	programs__detach(b->programs);
 }
 
 void ebpf_load_close(struct bpf *b)
 {
 	ring_buffer__free(b->ring);
+	perf_detach(b->perf);
 	if (b->programs)
 		programs__destroy(b->programs);
 }

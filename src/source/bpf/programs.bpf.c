@@ -5,3 +5,5 @@
 #include "syscalls.bpf.h"
 #include "uring.bpf.h"
 #include "block.bpf.h"
+#include "cache.bpf.h"
+#include "fault.bpf.h"

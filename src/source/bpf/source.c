@@ -16,6 +16,7 @@
 
 /* What is still running this long after the command has ended is a daemon. */
 static const uint64_t GRACE_NS = 100 * 1000 * 1000;
+static const uint64_t SWEEP_NS = 500 * 1000 * 1000;
 enum { POLL_MS = 20 };
 
 static uint64_t now_ns(void)
@@ -34,6 +35,7 @@ static int ebpf_close(struct source *base)
 	ebpf_life_free(b);
 	fdtab_free(b->fdtab);
 	ebpf_block_close(b);
+	ebpf_cache_close(b);
 	free(b->seen);
 	free(b);
 	return 0;
@@ -115,6 +117,8 @@ static int ebpf_open(struct source **out, const struct source_args *args)
 
 	if (!err && b->layers & 1 << BPF_BLOCK)
 		err = ebpf_block_open(b);
+	if (!err && b->layers & (1 << BPF_CACHE | 1 << BPF_FAULT))
+		err = ebpf_cache_open(b);
 	if (!err)
 		err = ebpf_load_open(b, args);
 	if (!err && b->launch) {
@@ -152,6 +156,16 @@ static void tell_lost(struct bpf *b)
 	}
 }
 
+static void sweep(struct bpf *b)
+{
+	uint64_t now = now_ns();
+
+	if (now - b->swept_ns < SWEEP_NS)
+		return;
+	b->swept_ns = now;
+	ebpf_load_sweep(b, false);
+}
+
 static bool over(struct bpf *b)
 {
 	uint64_t now = now_ns();
@@ -176,6 +190,7 @@ static int ebpf_step(struct source *base, struct sink *to)
 	b->sink = to;
 	for (; b->npids; b->npids--)
 		ebpf_life_begin(b, b->pids[b->npids - 1]);
+	sweep(b);
 	int n = ebpf_load_poll(b, POLL_MS);
 	tell_lost(b);
 	if (n < 0 || b->error)
@@ -184,6 +199,7 @@ static int ebpf_step(struct source *base, struct sink *to)
 		return 1;
 	if (b->living && b->countable)
 		ebpf_load_last(b);
+	ebpf_load_sweep(b, true);
 	ebpf_load_detach(b);
 	while ((n = ebpf_load_poll(b, 0)) > 0)
 		;
