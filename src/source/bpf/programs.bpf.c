@@ -3,3 +3,5 @@
  * for and exists is loaded
  */
 #include "calls.bpf.h"
+#include "net.bpf.h"
+#include "net_events.bpf.h"
