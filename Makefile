@@ -18,14 +18,14 @@ Q       := $(if $(V),,@)
 SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
 
 LINKED  := libcjson smartcols libzstd
-LATE    := sqlite3 avro-c
+LATE    := sqlite3 avro-c nettle
 PKGS    := $(LINKED) $(LATE)
 DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev libzydis-dev \
-           libbpf-dev bpftool clang
-TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
+           nettle-dev libbpf-dev bpftool clang
+TESTDEBS := libcmocka-dev liburing-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
            redis-server redis-tools util-linux sudo fio nodejs zstd $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
-CROSSDEBS := libc6-dev libgcc-12-dev libcmocka-dev $(filter lib%,$(DEBS))
+CROSSDEBS := libc6-dev libgcc-12-dev libcmocka-dev $(filter lib% nettle-dev,$(DEBS))
 SOAKDEBS := libpython3-testsuite golang-go default-jdk-headless luajit stress-ng rsync dpkg-dev zlib1g-dev gdb xz-utils bzip2
 
 # One tree of objects for each way of building.
@@ -98,9 +98,9 @@ $(B)/src/%.o: src/%.S $(B)/.flags
 	@echo "  AS    $<"
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-# What export loads late, by the names that the linker would have written into the program.
+# What is loaded late, by the names that the linker would have written into the program.
 # Where there is nothing to link with, objects compile all the same.
-$(B)/src/export/late.o: $(B)/soname.h
+$(B)/src/base/late.o: $(B)/soname.h
 $(B)/soname.h: tests/soname.sh $(B)/.flags
 	$(Q)$(if $(NEEDED),sh $< $(CC) $(CFLAGS) $(LDFLAGS) -Wl$(comma)--no-as-needed $(LATELIBS),:) >$@
 
@@ -125,6 +125,8 @@ $(B)/help/plug%.so: tests/help/hotdl.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -DPLUG=$* -shared -fPIC $< -o $@
 $(B)/help/hot $(B)/help/hot32 $(B)/help/hot-musl: $(wildcard tests/help/hot*.h)
 $(B)/help/selfview: tests/help/selfcalls.h
+$(B)/help/uring: tests/help/uring.c
+	$(Q)mkdir -p $(@D) && gcc $(HELPCC) $< -luring -o $@
 $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) $< -o $@
 

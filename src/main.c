@@ -2,7 +2,7 @@
  * iops - what programs really read and write
  *
  *   main.c          the verbs, and the exit status
- *   cmd/            a file a verb: run, attach, report, export, merge, diff, doctor, help
+ *   cmd/            a file a verb: run, attach, trace, report, export, merge, diff, doctor, help
  *   opts.c          the table of options
  *   front.c         the shell's job: starts command and tracer, passes signals and status
  *   collect.c       the tracer process: wires a source to sinks, then reports
@@ -15,10 +15,13 @@
  *                   system; of saved traces: log, strace, fs_usage, fuse_trace
  *   sink/           where they go: stats, filter, interval, log
  *   export/         the same, in the forms of other tools
+ *   stream/         a folder of CSV files that rows go to, with its manifest
+ *   snapshot/       rows of all files and processes, and what the machine is
  *   report/         what is shown of the sums: column -> table, json, csv, histogram;
  *                   diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
- *                   fdtab and fdtrack (descriptors to files), input, wire, text
+ *                   fdtab and fdtrack (descriptors to files), input, wire, text,
+ *                   anon, late (libraries)
  *
  * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
  * them. Arrows go one way, downwards: tests/arrows.sh proves it.
@@ -35,7 +38,7 @@
 
 enum { EXIT_USAGE = 2 };
 
-static const struct command *const commands[] = { &command_run, &command_attach,
+static const struct command *const commands[] = { &command_run, &command_attach, &command_trace,
 	&command_report, &command_export, &command_merge, &command_diff, &command_doctor,
 	&command_help, NULL };
 

@@ -66,6 +66,28 @@ static const struct option_row rows[] = {
 		"leave the program's code alone: operations stop" },
 	{ 'E', false, "patch-after", "N",
 		"patch call sites after N stops (24); 0: never" },
+	{ 'y', false, "layers", "LIST",
+		"fs, cache, block, net, fault, uring or all\n"
+		"(default fs,cache,block,uring)" },
+	{ 'p', true, "process", "PID,...", "these processes, not the whole machine" },
+	{ 'c', false, "comm", "NAME", "only commands whose name begins like this" },
+	{ 'u', false, "uid", "N", "only this user's" },
+	{ 'j', false, "cgroup", "DIR", "only of this cgroup" },
+	{ 'D', false, "device", "MAJ:MIN", "only files and disks of this device" },
+	{ 'g', false, "under", "DIR", "only files below this directory" },
+	{ 'm', false, "min-size", "BYTES", "only operations of so many bytes" },
+	{ 't', false, "min-latency", "SEC", "only operations that took so long" },
+	{ 'x', false, "aggregate", NULL,
+		"sum up in the kernel: for more events than a log\n"
+		"could hold" },
+	{ 'z', false, "buffer", "BYTES", "between kernel and reader (default 16M)" },
+	{ 'n', false, "snapshot", "LIST", "into the folder: fs, process, system or all" },
+	{ 'r', false, "snapshot-root", "DIR", "where the snapshot of files begins" },
+	{ 'a', false, "anonymize", NULL, "names in the folder by a keyed hash" },
+	{ 'k', false, "anonymize-key", "FILE", "with this key (default: a new one)" },
+	{ 'Q', false, "plain", NULL, "files of the folder are not compressed" },
+	{ 's', false, "rotate-size", "BYTES", "a new file after so much (100M)" },
+	{ 'w', false, "rotate-age", "SEC", "and after so long (300)" },
 	{ 'U', false, "si", NULL, "powers of 1000 instead of 1024" },
 	{ 'R', false, "raw", NULL, "plain numbers" },
 	{ 'L', false, "color", "WHEN", "auto (default), always or never" },
@@ -387,7 +409,7 @@ static int set_option(struct options *o, int id, const char *arg)
 		o->view.verbose = true;
 		return 0;
 	}
-	return -EINVAL;
+	return opts_trace_set(&o->trace, id, arg);
 }
 
 static void defaults(struct options *o)
@@ -408,6 +430,7 @@ static void settle(struct options *o)
 {
 	const char *dot = o->output ? strrchr(o->output, '.') : NULL;
 
+	o->format_given = o->format != NULL;
 	if (!o->format && dot)
 		o->format = format_of(dot + 1);
 	if (!o->format)

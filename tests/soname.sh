@@ -1,12 +1,12 @@
 #!/bin/sh
-# soname.sh COMPILER OPTION...: the rows of src/export/late.c, by what the linker writes into a
+# soname.sh COMPILER OPTION...: the rows of src/base/late.c, by what the linker writes into a
 # program that these words make: each library's name, and Debian's package by that name
 # (libavro.so.23 is in libavro23, libsqlite3.so.0 in libsqlite3-0).
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 echo 'int main(void) { return 0; }' | "$@" -x c - -o "$dir/probe" || exit 1
 readelf -d "$dir/probe" | awk -F'[][]' '
-	/NEEDED.*\[lib(avro|sqlite3)\.so/ {
+	/NEEDED.*\[lib(avro|nettle|sqlite3)\.so/ {
 		name = package = $2
 		gsub(/^lib|\.so.*/, "", name)
 		sub(/[0-9]\.so\./, "&-", package)
@@ -15,8 +15,8 @@ readelf -d "$dir/probe" | awk -F'[][]' '
 		n++
 	}
 	END {
-		if (n == 2)
+		if (n == 3)
 			exit
-		print "no shared libavro and libsqlite3 to link with" >"/dev/stderr"
+		print "no shared libavro, libnettle and libsqlite3 to link with" >"/dev/stderr"
 		exit 1
 	}'

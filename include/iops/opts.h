@@ -6,6 +6,7 @@
 
 #include "iops/report.h"
 #include "iops/syscalls.h"
+#include "iops/trace.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +36,8 @@ struct options {
 	const struct exporter *exporter;
 	int weight; /* enum export_weight */
 	bool follow, wait, filter, json;
+	bool format_given;
+	struct trace_options trace;
 	unsigned patch_after; /* stops of a call site; 0: never */
 	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
 	struct view view;

@@ -15,6 +15,7 @@ struct run;
 struct sink;
 struct source;
 struct streams;
+struct trace_options;
 struct syscall_set;
 
 struct source_args {
@@ -29,7 +30,7 @@ struct source_args {
 	const char *command;  /* its name, as execvp(3) takes it */
 	bool filter;          /* a seccomp filter may be used */
 	unsigned patch_after; /* stops of a call site before it is patched; 0: never */
-	uint32_t layers;      /* of source_bpf: bits of enum op_layer; MAIN: the calls */
+	const struct trace_options *trace; /* of source_bpf: layers, filters; or NULL */
 	struct streams
 		*streams; /* of source_bpf: rows of every layer go there too; or NULL */
 	uint64_t count;   /* source_null: how many operations */

@@ -2,8 +2,8 @@
  * avro.c - an Avro object container file of rows
  */
 #include "export.h"
-#include "late.h"
 #include "iops/diag.h"
+#include "iops/late.h"
 #include "iops/text.h"
 
 #include <avro.h>

@@ -5,7 +5,7 @@
 #define IOPS_SRC_EXPORT_SQLITE_H
 
 #include "export.h"
-#include "late.h"
+#include "iops/late.h"
 #include "iops/map.h"
 
 #include <sqlite3.h>

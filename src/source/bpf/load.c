@@ -3,15 +3,19 @@
  */
 #include "bpf.h"
 #include "iops/diag.h"
+#include "iops/trace.h"
 #include "programs.skel.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { SOCKETCALLS = 32 };
@@ -90,6 +94,10 @@ static int take(void *arg, void *data, size_t len)
 		if (len >= sizeof(struct rec_life))
 			ebpf_life_take(b, data);
 		break;
+	case REC_URING:
+		if (len >= sizeof(struct rec_uring))
+			ebpf_uring_take(b, data);
+		break;
 	case REC_CALL:
 	case REC_TWO:
 	case REC_PATH:
@@ -166,12 +174,65 @@ static int refused(int err)
 	return err;
 }
 
+/* What the kernel side keeps back. 0 or -errno. */
+static int filter_fill(struct bpf_filter *f, const struct trace_filter *t)
+{
+	struct stat st;
+
+	f->uid = t->uid;
+	f->uid_set = t->by_uid;
+	f->dev = t->major << 20 | t->minor;
+	f->dev_set = t->by_device;
+	f->cgroup = t->cgroup;
+	f->min_bytes = t->min_bytes;
+	f->min_ns = t->min_ns;
+	f->comm_len = strlen(t->comm);
+	memcpy(f->comm, t->comm, sizeof(f->comm));
+	if (!t->under)
+		return 0;
+	if (stat(t->under, &st) < 0)
+		return diag_err(errno, "%s", t->under);
+	f->under_set = 1;
+	f->under_ino = st.st_ino;
+	f->under_dev = major(st.st_dev) << 20 | minor(st.st_dev);
+	return 0;
+}
+
+static int load_attach(struct bpf *b)
+{
+	int err = programs__load(b->programs);
+
+	return err < 0 ? err : programs__attach(b->programs);
+}
+
+/* The verifier gives up with EAGAIN at every signal: bpf(2) does not say so. */
+static int undisturbed(struct bpf *b, int (*fn)(struct bpf *))
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	int err = fn(b);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
+/* A power of two, and whole pages, as the ring wants it. */
+static uint32_t ring_size(const struct trace_options *t)
+{
+	uint32_t size = 64 << 10;
+
+	while (size < (t && t->buffer_bytes ? t->buffer_bytes : 16 << 20) &&
+		size < 1u << 30)
+		size *= 2;
+	return size;
+}
+
 int ebpf_load_open(struct bpf *b, const struct source_args *args)
 {
-	uint32_t size = 8 << 20;
-	int err;
+	uint32_t size = ring_size(args->trace);
+	int err = 0;
 
-	(void)args;
 	libbpf_set_print(quiet);
 	struct programs *p = b->programs = programs__open();
 	if (!p)
@@ -182,13 +243,16 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	p->rodata->filter.layers = b->layers;
 	p->rodata->filter.wake = size / 4;
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
+	if (args->trace)
+		err = filter_fill(
+			(struct bpf_filter *)&p->rodata->filter, &args->trace->filter);
+	if (err < 0)
+		return err;
 	err = bpf_map__set_max_entries(p->maps.ring, size);
 	if (!err)
 		err = choose(b);
 	if (!err)
-		err = programs__load(p);
-	if (!err)
-		err = programs__attach(p);
+		err = undisturbed(b, load_attach);
 	if (err < 0)
 		return refused(err);
 	b->ring = ring_buffer__new(bpf_map__fd(p->maps.ring), take, b, NULL);

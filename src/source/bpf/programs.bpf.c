@@ -3,5 +3,6 @@
  * for and exists is loaded
  */
 #include "calls.bpf.h"
+#include "uring.bpf.h"
 #include "net.bpf.h"
 #include "net_events.bpf.h"

@@ -85,7 +85,7 @@ struct rec_path {
 };
 
 /* Messages: asked[i] and got[i], as many as there were, up to this. */
-enum { REC_MMSG_MAX = 64 };
+enum { REC_MMSG_MAX = 1024 /* UIO_MAXIOV: more are not sent */ };
 struct rec_mmsg {
 	struct rec_call call;
 	__u32 n, pad;
@@ -128,7 +128,7 @@ struct rec_uring {
 	__s64 position;
 	__s32 res, fd;
 	__u32 ring_flags, sqe_flags;
-	__u8 placed, more, pad[6];
+	__u8 placed, more, opened, pad[5];
 };
 
 /* What to do with each call, by its number: filled in before loading. */
@@ -156,6 +156,8 @@ struct bpf_filter {
 	__u32 layers;   /* 1 << enum bpf_layer */
 	__u32 uid, uid_set;
 	__u32 dev, dev_set; /* major << 20 | minor */
+	__u32 under_set, under_dev;
+	__u64 under_ino;    /* of a directory that files have to be below */
 	__u64 cgroup;       /* id; 0: any */
 	__u64 min_bytes, min_ns;
 	__u32 wake;         /* bytes in the ring at which the reader is woken */

@@ -5,6 +5,7 @@
 #include "iops/diag.h"
 #include "iops/launch.h"
 #include "iops/sink.h"
+#include "iops/trace.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,14 +16,6 @@
 /* What is still running this long after the command has ended is a daemon. */
 static const uint64_t GRACE_NS = 100 * 1000 * 1000;
 enum { POLL_MS = 20 };
-
-void ebpf_put(struct bpf *b, const struct op *op)
-{
-	int err = b->sink ? sink_put(b->sink, op) : 0;
-
-	if (err < 0 && !b->error)
-		b->error = err;
-}
 
 static uint64_t now_ns(void)
 {
@@ -45,12 +38,14 @@ static int ebpf_close(struct source *base)
 }
 
 /* Which programs the layers of the report need. */
-static uint32_t layers_of(uint32_t layers)
+static uint32_t layers_of(const struct trace_options *t)
 {
-	uint32_t bits = 1 << BPF_LIFE;
+	uint32_t bits = 1 << BPF_LIFE, layers = t ? t->layers : 1u << LAYER_MAIN;
 
-	if (!layers || layers & 1 << LAYER_MAIN)
-		bits |= 1 << BPF_CALLS | 1 << BPF_URING;
+	if (layers & 1 << LAYER_MAIN)
+		bits |= 1 << BPF_CALLS;
+	if (!t || layers & TRACE_URING)
+		bits |= 1 << BPF_URING;
 	if (layers & 1 << LAYER_BLOCK)
 		bits |= 1 << BPF_BLOCK;
 	if (layers & 1 << LAYER_CACHE)
@@ -60,6 +55,15 @@ static uint32_t layers_of(uint32_t layers)
 	if (layers & 1 << LAYER_FAULT)
 		bits |= 1 << BPF_FAULT;
 	return bits;
+}
+
+/* Not all calls are told then: there is nothing to compare with. */
+static bool keeps_back(const struct trace_options *t)
+{
+	const struct trace_filter *f = t ? &t->filter : NULL;
+
+	return f && (*f->comm || f->by_uid || f->by_device || f->cgroup || f->min_bytes ||
+			    f->min_ns || f->under || !(t->layers & 1u << LAYER_MAIN));
 }
 
 static struct bpf *bpf_new(const struct source_args *args)
@@ -73,12 +77,12 @@ static struct bpf *bpf_new(const struct source_args *args)
 	b->launch = args->launch;
 	b->want = *args->want;
 	b->epoch_ns = args->epoch_ns;
-	b->countable = syscall_set_countable(args->want);
+	b->countable = syscall_set_countable(args->want) && !keeps_back(args->trace);
 	b->follow = args->follow;
 	b->wait = args->wait;
 	b->pids = args->pids;
 	b->npids = args->npids;
-	b->layers = layers_of(args->layers);
+	b->layers = layers_of(args->trace);
 	b->streams = args->streams;
 	b->all = !args->launch && !args->npids;
 	b->fdtab = fdtab_new(args->names);
@@ -156,7 +160,7 @@ static bool over(struct bpf *b)
 	if (b->launch)
 		return b->ended &&
 		       (!b->living || (!b->wait && now - b->ended_ns >= GRACE_NS));
-	return !b->living;
+	return !b->all && !b->living;
 }
 
 static int ebpf_step(struct source *base, struct sink *to)
@@ -176,7 +180,8 @@ static int ebpf_step(struct source *base, struct sink *to)
 	while ((n = ebpf_load_poll(b, 0)) > 0)
 		;
 	tell_lost(b);
-	ebpf_life_end(b);
+	if (!b->all)
+		ebpf_life_end(b);
 	return b->error ? b->error : n < 0 ? n : 0;
 }
 

@@ -1,7 +1,7 @@
 /*
- * late.c - libraries that are loaded when an exporter asks for them
+ * late.c - libraries that are loaded when they are asked for
  */
-#include "late.h"
+#include "iops/late.h"
 #include "iops/diag.h"
 
 #include <dlfcn.h>
