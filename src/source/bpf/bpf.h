@@ -24,6 +24,7 @@
 
 struct launch;
 struct names;
+struct net;
 struct programs;
 struct ring_buffer;
 struct sink;
@@ -73,6 +74,7 @@ struct bpf {
 	struct seen *seen;
 	uint32_t nseen;
 	uint32_t uring_call[256]; /* of each opcode; names_call() */
+	struct net *net;          /* of that layer; NULL: not wanted */
 
 	struct sink *sink; /* of the step */
 	int error;         /* of it */

@@ -2,6 +2,7 @@
  * load.c - our programs into the kernel, and what they tell out of it
  */
 #include "bpf.h"
+#include "net.h"
 #include "iops/diag.h"
 #include "iops/trace.h"
 #include "programs.skel.h"
@@ -106,6 +107,8 @@ static int take(void *arg, void *data, size_t len)
 		break;
 	}
 	/* Here the other layers take what is theirs, by the range of the type. */
+	if (r->type >= REC_NET && r->type < REC_FAULT)
+		ebpf_net_take(b, r, len);
 	return b->error;
 }
 
@@ -161,6 +164,8 @@ static int choose(struct bpf *b)
 			add_missing(b, bpf_program__section_name(p));
 		bpf_program__set_autoload(p, wanted && here);
 	}
+	if (b->net)
+		b->programs->rodata->net_drop_args = ebpf_net_learn(b, btf);
 	btf__free(btf);
 	return 0;
 }
@@ -243,7 +248,11 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	p->rodata->filter.layers = b->layers;
 	p->rodata->filter.wake = size / 4;
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
-	if (args->trace)
+	if (b->layers & 1 << BPF_NET) {
+		ebpf_net_shapes((struct net_shape(*)[SHAPES_MAX])p->rodata->net_shapes);
+		err = ebpf_net_open(b);
+	}
+	if (args->trace && !err)
 		err = filter_fill(
 			(struct bpf_filter *)&p->rodata->filter, &args->trace->filter);
 	if (err < 0)
@@ -310,6 +319,7 @@ void ebpf_load_close(struct bpf *b)
 	ring_buffer__free(b->ring);
 	if (b->programs)
 		programs__destroy(b->programs);
+	ebpf_net_close(b);
 }
 
 int ebpf_load_probe(char *why, unsigned size)

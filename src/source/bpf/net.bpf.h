@@ -548,6 +548,18 @@ static __noinline int out_wait(struct net_state *st, s64 ret, u32 how)
 	return 0;
 }
 
+/* Size and latency are of what moves data or waits; life is told in any case. */
+static __always_inline bool net_passes(const struct net_state *st, u8 how, s64 ret)
+{
+	bool moves = how <= NET_SPLICE, waits = how >= NET_EPOLL_WAIT;
+
+	if (moves && filter.min_bytes && how != NET_SENDMMSG && how != NET_RECVMMSG &&
+		(ret < 0 || (u64)ret < filter.min_bytes))
+		return false;
+	return !filter.min_ns || !(moves || waits) ||
+	       bpf_ktime_get_ns() - st->enter_ns >= filter.min_ns;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(net_sys_exit, struct pt_regs *regs, long ret)
 {
@@ -562,6 +574,8 @@ int BPF_PROG(net_sys_exit, struct pt_regs *regs, long ret)
 		return 0;
 	st->pending = 0;
 	u8 how = net_shape_of(st)->how;
+	if (!net_passes(st, how, ret))
+		return 0;
 	if (how >= NET_SEND && how <= NET_RECVMSG)
 		out_data(st, ret, how);
 	else if (how == NET_SENDMMSG || how == NET_RECVMMSG)

@@ -44,11 +44,19 @@ struct net_who {
 };
 
 struct net {
-	struct net_socket *socket; /* by the id's last bits */
+	struct net_socket *socket;    /* by the id's last bits */
 	uint16_t call[NET_CALLS_MAX]; /* names_call(), plus 1 */
 	char reason[NET_REASONS][40]; /* why packets are dropped */
 	struct stream *conn, *option, *drop, *data, *wait, *state;
 };
+
+/* For load.c. Made ready, told how the kernel is (the arguments of kfree_skb), and
+ * which calls are its own. */
+int ebpf_net_open(struct bpf *b);
+unsigned ebpf_net_learn(struct bpf *b, const struct btf *btf);
+void ebpf_net_shapes(struct net_shape table[SHAPES_ABIS][SHAPES_MAX]);
+void ebpf_net_take(struct bpf *b, const struct rec *r, size_t len);
+void ebpf_net_close(struct bpf *b);
 
 /* "tcp" and the like; unix sockets are "unix" all. */
 const char *net_protocol(unsigned family, unsigned type, unsigned protocol, char buf[16]);
@@ -83,8 +91,7 @@ void net_rows_call(struct bpf *b, const struct net_who *w, const struct net_sock
 	const struct rec_net_call *r);
 void net_rows_option(struct bpf *b, const struct net_who *w, const struct net_socket *s,
 	const struct rec_net_option *r);
-void net_rows_wait(
-	struct bpf *b, const struct net_who *w, const struct rec_net_wait *r);
+void net_rows_wait(struct bpf *b, const struct net_who *w, const struct rec_net_wait *r);
 void net_rows_event(struct bpf *b, const struct net_who *w, const struct net_socket *s,
 	const struct rec_net_event *r);
 

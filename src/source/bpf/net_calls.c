@@ -7,12 +7,15 @@
 
 #define ROW(call, a, b, c, h, ...)                                                       \
 	{                                                                                \
-		.name = #call, .nr = { a, b, c }, .shape = { .how = NET_##h, __VA_ARGS__ } \
+		.name = #call, .nr = { a, b, c }, .shape = {                             \
+			.how = NET_##h,                                                  \
+			__VA_ARGS__                                                      \
+		}                                                                        \
 	}
-#define ARGS(s, f, a)                 .size = s, .flags = f, .addr = a
+#define ARGS(s, f, a)                   .size = s, .flags = f, .addr = a
 #define DATA(call, a, b, c, h, s, f, p) ROW(call, a, b, c, h, ARGS(s, f, p))
-#define FILE_DATA(call, a, b, c, h, s) ROW(call, a, b, c, h, ARGS(s, -1, -1), .check = 1)
-#define LIFE(call, a, b, c, h)        ROW(call, a, b, c, h, ARGS(-1, -1, -1))
+#define FILE_DATA(call, a, b, c, h, s)  ROW(call, a, b, c, h, ARGS(s, -1, -1), .check = 1)
+#define LIFE(call, a, b, c, h)          ROW(call, a, b, c, h, ARGS(-1, -1, -1))
 #define WAIT(call, a, b, c, h, t)                                                        \
 	ROW(call, a, b, c, h, ARGS(-1, -1, -1), .time = NET_TIME_##t)
 

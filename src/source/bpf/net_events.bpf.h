@@ -5,7 +5,7 @@
 #ifndef IOPS_NET_EVENTS_BPF_H
 #define IOPS_NET_EVENTS_BPF_H
 
-#include "net_socks.bpf.h"
+#include "net.bpf.h"
 
 /* How many arguments kfree_skb has: it was given a reason, and then the receiver. */
 const volatile __u32 net_drop_args = 2;
@@ -183,6 +183,23 @@ static __always_inline struct sock *net_by_port(u64 net, const struct net_head *
 	return at ? (struct sock *)*at : NULL;
 }
 
+/* The call that this interrupts has sent it, from a port that it was given just now. */
+static __always_inline struct net_sock *net_sending(const struct net_head *h)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct net_state *st = bpf_task_storage_get(&net_tasks, task, 0, 0);
+	struct net_end local, remote;
+
+	if (!st || !st->pending)
+		return NULL;
+	struct socket *socket = socket_of(file_of(task, (s32)st->arg[0]));
+	if (!socket)
+		return NULL;
+	struct sock *sk = BPF_CORE_READ(socket, sk);
+	net_ends(sk, BPF_CORE_READ(sk, __sk_common.skc_family), &local, &remote);
+	return local.port == h->from.port ? net_known(sk) : NULL;
+}
+
 /*
  * Whose packet it was: of the socket that sent or would have received it; else by its
  * ports. On the loopback device the sender is one of ours too: it comes first, as a
@@ -201,8 +218,11 @@ static __always_inline struct net_sock *net_owner(const struct sk_buff *skb, con
 	if (!dev)
 		return NULL;
 	u64 net = (u64)BPF_CORE_READ(dev, nd_net.net);
-	if (BPF_CORE_READ(dev, ifindex) == LOOPBACK_INDEX)
+	if (BPF_CORE_READ(dev, ifindex) == LOOPBACK_INDEX) {
 		e = net_known(net_by_port(net, h, true));
+		if (!e)
+			e = net_sending(h);
+	}
 	return e ? e : net_known(net_by_port(net, h, false));
 }
 

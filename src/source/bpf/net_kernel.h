@@ -14,7 +14,7 @@ typedef struct {
 } atomic64_t;
 
 struct in6_addr {
-	u32 word[4];
+	u32 words[4]; /* not by this name: never touched */
 };
 
 struct net;

@@ -53,7 +53,13 @@ enum net_how {
 };
 
 /* How a call says how long it waits at most. */
-enum net_time { NET_TIME_NONE, NET_TIME_MS, NET_TIME_SPEC, NET_TIME_VAL, NET_TIME_SPEC64 };
+enum net_time {
+	NET_TIME_NONE,
+	NET_TIME_MS,
+	NET_TIME_SPEC,
+	NET_TIME_VAL,
+	NET_TIME_SPEC64
+};
 
 /* What to do with each call, by its number: filled in before loading. The last one of all
  * is what the end of a process does. */
@@ -92,10 +98,10 @@ struct rec_net_data {
 	__s64 ret;
 	__u64 want;
 	__s32 fd;
-	__u32 flags;   /* MSG_... */
-	__u8 sends;    /* else receives */
-	__u8 part;     /* a further message of the call before */
-	__u16 family;  /* of peer; 0: none was named */
+	__u32 flags;  /* MSG_... */
+	__u8 sends;   /* else receives */
+	__u8 part;    /* a further message of the call before */
+	__u16 family; /* of peer; 0: none was named */
 	struct net_end peer;
 };
 
@@ -106,9 +112,9 @@ struct rec_net_call {
 	__u64 dur_ns;
 	__s64 ret;
 	__s32 fd;
-	__s32 a, b, c;  /* domain, type, protocol; or backlog, how */
-	__s32 left;     /* of a close: descriptors that still hold the socket */
-	__u8 exits;     /* closed because the process ends */
+	__s32 a, b, c; /* domain, type, protocol; or backlog, how */
+	__s32 left;    /* of a close: descriptors that still hold the socket */
+	__u8 exits;    /* closed because the process ends */
 	__u8 naddr, part, pad;
 	__u8 addr[NET_ADDR_MAX];
 };
@@ -136,12 +142,12 @@ struct rec_net_wait {
 /* What happened to a socket or packet by itself. head.file, head.pid: 0 unknown. */
 struct rec_net_event {
 	struct rec head;
-	__u64 dur_ns; /* STATE: from SYN_SENT to here; 0 unknown */
+	__u64 dur_ns;  /* STATE: from SYN_SENT to here; 0 unknown */
 	__s32 was, is; /* TCP states; DROP: is, or 0 */
 	__s32 err;
 	__u32 len, reason;
 	__u16 family, protocol;
-	__u8 sent, pad[3]; /* RESET: by us */
+	__u8 sent, pad[3];            /* RESET: by us */
 	struct net_end local, remote; /* DROP: source, destination */
 };
 

@@ -95,11 +95,11 @@ static __always_inline void net_ends(const struct sock *sk, u16 family, struct n
 		__builtin_memcpy(remote->addr, &v, sizeof(v));
 		return;
 	}
-	struct in6_addr v6;
+	u8 v6[16];
 	BPF_CORE_READ_INTO(&v6, sk, __sk_common.skc_v6_rcv_saddr);
-	__builtin_memcpy(local->addr, &v6, sizeof(v6));
+	__builtin_memcpy(local->addr, v6, sizeof(v6));
 	BPF_CORE_READ_INTO(&v6, sk, __sk_common.skc_v6_daddr);
-	__builtin_memcpy(remote->addr, &v6, sizeof(v6));
+	__builtin_memcpy(remote->addr, v6, sizeof(v6));
 }
 
 /* What is different when the addresses are, most likely. */
@@ -113,9 +113,9 @@ static __always_inline u64 net_print(struct sock *sk, u16 family)
 	u64 ports = (u64)BPF_CORE_READ(sk, __sk_common.skc_dport) << 16 |
 		    BPF_CORE_READ(sk, __sk_common.skc_num);
 	if (family == NET_INET6) {
-		struct in6_addr v6;
+		u32 v6[4];
 		BPF_CORE_READ_INTO(&v6, sk, __sk_common.skc_v6_daddr);
-		far = v6.word[0] ^ v6.word[1] ^ v6.word[2] ^ (u64)v6.word[3];
+		far = v6[0] ^ v6[1] ^ v6[2] ^ v6[3];
 	}
 	return far << 32 | ports;
 }

@@ -22,22 +22,47 @@ struct constant {
 };
 
 static const struct constant families[] = {
-	NAME(AF_, UNSPEC), NAME(AF_, UNIX), NAME(AF_, INET), NAME(AF_, INET6),
-	NAME(AF_, NETLINK), NAME(AF_, PACKET), NAME(AF_, ALG), NAME(AF_, VSOCK),
-	NAME(AF_, BLUETOOTH), NAME(AF_, CAN), NAME(AF_, TIPC), NAME(AF_, KEY),
-	NAME(AF_, RDS), NAME(AF_, NFC), NAME(AF_, KCM), NAME(AF_, QIPCRTR),
-	NAME(AF_, SMC), NAME(AF_, XDP), { 45, "MCTP" },
+	NAME(AF_, UNSPEC),
+	NAME(AF_, UNIX),
+	NAME(AF_, INET),
+	NAME(AF_, INET6),
+	NAME(AF_, NETLINK),
+	NAME(AF_, PACKET),
+	NAME(AF_, ALG),
+	NAME(AF_, VSOCK),
+	NAME(AF_, BLUETOOTH),
+	NAME(AF_, CAN),
+	NAME(AF_, TIPC),
+	NAME(AF_, KEY),
+	NAME(AF_, RDS),
+	NAME(AF_, NFC),
+	NAME(AF_, KCM),
+	NAME(AF_, QIPCRTR),
+	NAME(AF_, SMC),
+	NAME(AF_, XDP),
+	{ 45, "MCTP" },
 };
 
 static const struct constant types[] = {
-	NAME(SOCK_, STREAM), NAME(SOCK_, DGRAM), NAME(SOCK_, RAW), NAME(SOCK_, RDM),
-	NAME(SOCK_, SEQPACKET), NAME(SOCK_, DCCP), NAME(SOCK_, PACKET),
+	NAME(SOCK_, STREAM),
+	NAME(SOCK_, DGRAM),
+	NAME(SOCK_, RAW),
+	NAME(SOCK_, RDM),
+	NAME(SOCK_, SEQPACKET),
+	NAME(SOCK_, DCCP),
+	NAME(SOCK_, PACKET),
 };
 
 static const struct constant protocols[] = {
-	{ IPPROTO_ICMP, "icmp" }, { IPPROTO_TCP, "tcp" }, { IPPROTO_UDP, "udp" },
-	{ IPPROTO_DCCP, "dccp" }, { IPPROTO_ICMPV6, "icmp6" }, { IPPROTO_SCTP, "sctp" },
-	{ IPPROTO_UDPLITE, "udplite" }, { 262, "mptcp" }, { IPPROTO_RAW, "raw" },
+	{ IPPROTO_ICMP, "icmp" },
+	{ IPPROTO_TCP, "tcp" },
+	{ IPPROTO_UDP, "udp" },
+	{ IPPROTO_DCCP, "dccp" },
+	{ IPPROTO_ICMPV6, "icmp6" },
+	{ IPPROTO_SCTP, "sctp" },
+	{ IPPROTO_UDPLITE, "udplite" },
+	{ 262, "mptcp" },
+	{ IPPROTO_RAW, "raw" },
 };
 
 /* Of the kernel's include/net/tcp_states.h. */
@@ -46,19 +71,46 @@ static const char *const states[] = { "", "ESTABLISHED", "SYN_SENT", "SYN_RECV",
 	"LISTEN", "CLOSING", "NEW_SYN_RECV", "BOUND_INACTIVE" };
 
 static const struct constant msg_flags[] = {
-	NAME(MSG_, OOB), NAME(MSG_, PEEK), NAME(MSG_, DONTROUTE), NAME(MSG_, CTRUNC),
-	NAME(MSG_, PROXY), NAME(MSG_, TRUNC), NAME(MSG_, DONTWAIT), NAME(MSG_, EOR),
-	NAME(MSG_, WAITALL), NAME(MSG_, FIN), NAME(MSG_, SYN), NAME(MSG_, CONFIRM),
-	NAME(MSG_, RST), NAME(MSG_, ERRQUEUE), NAME(MSG_, NOSIGNAL), NAME(MSG_, MORE),
-	NAME(MSG_, WAITFORONE), { 0x40000, "BATCH" }, { 0x2000000, "SOCK_DEVMEM" },
-	{ 0x4000000, "ZEROCOPY" }, NAME(MSG_, FASTOPEN), NAME(MSG_, CMSG_CLOEXEC),
+	NAME(MSG_, OOB),
+	NAME(MSG_, PEEK),
+	NAME(MSG_, DONTROUTE),
+	NAME(MSG_, CTRUNC),
+	NAME(MSG_, PROXY),
+	NAME(MSG_, TRUNC),
+	NAME(MSG_, DONTWAIT),
+	NAME(MSG_, EOR),
+	NAME(MSG_, WAITALL),
+	NAME(MSG_, FIN),
+	NAME(MSG_, SYN),
+	NAME(MSG_, CONFIRM),
+	NAME(MSG_, RST),
+	NAME(MSG_, ERRQUEUE),
+	NAME(MSG_, NOSIGNAL),
+	NAME(MSG_, MORE),
+	NAME(MSG_, WAITFORONE),
+	{ 0x40000, "BATCH" },
+	{ 0x2000000, "SOCK_DEVMEM" },
+	{ 0x4000000, "ZEROCOPY" },
+	NAME(MSG_, FASTOPEN),
+	NAME(MSG_, CMSG_CLOEXEC),
 };
 
 static const struct constant epoll_flags[] = {
-	{ 0x1, "IN" }, { 0x2, "PRI" }, { 0x4, "OUT" }, { 0x8, "ERR" }, { 0x10, "HUP" },
-	{ 0x20, "NVAL" }, { 0x40, "RDNORM" }, { 0x80, "RDBAND" }, { 0x100, "WRNORM" },
-	{ 0x200, "WRBAND" }, { 0x400, "MSG" }, { 0x2000, "RDHUP" },
-	{ 1u << 28, "EXCLUSIVE" }, { 1u << 29, "WAKEUP" }, { 1u << 30, "ONESHOT" },
+	{ 0x1, "IN" },
+	{ 0x2, "PRI" },
+	{ 0x4, "OUT" },
+	{ 0x8, "ERR" },
+	{ 0x10, "HUP" },
+	{ 0x20, "NVAL" },
+	{ 0x40, "RDNORM" },
+	{ 0x80, "RDBAND" },
+	{ 0x100, "WRNORM" },
+	{ 0x200, "WRBAND" },
+	{ 0x400, "MSG" },
+	{ 0x2000, "RDHUP" },
+	{ 1u << 28, "EXCLUSIVE" },
+	{ 1u << 29, "WAKEUP" },
+	{ 1u << 30, "ONESHOT" },
 	{ 1u << 31, "ET" },
 };
 
@@ -128,8 +180,8 @@ static void join(char *buf, size_t size, const char *prefix, uint32_t flags,
 	for (size_t i = 0; i < n; i++) {
 		if (!(flags & c[i].value) || at >= size)
 			continue;
-		at += snprintf(buf + at, size - at, "%s%s%s", at ? "|" : "", prefix,
-			c[i].name);
+		at += snprintf(
+			buf + at, size - at, "%s%s%s", at ? "|" : "", prefix, c[i].name);
 		flags &= ~c[i].value;
 	}
 	if (flags && at < size)
@@ -156,7 +208,8 @@ char *net_end_text(unsigned family, const struct net_end *e, char buf[NET_END_LE
 		(!e->port && !memcmp(e->addr, any, sizeof(any))))
 		return buf;
 	inet_ntop((int)family, e->addr, addr, sizeof(addr));
-	snprintf(buf, NET_END_LEN, family == AF_INET ? "%s:%u" : "[%s]:%u", addr, e->port);
+	snprintf(
+		buf, NET_END_LEN, family == AF_INET ? "%s:%u" : "[%s]:%u", addr, e->port);
 	return buf;
 }
 
@@ -193,7 +246,8 @@ unsigned net_sockaddr(const void *addr, size_t len, struct net_end *out)
 		return AF_INET;
 	}
 	/* The kernel takes those without a scope as well: RFC 2133. */
-	if (v4.sin_family == AF_INET6 && len >= offsetof(struct sockaddr_in6, sin6_scope_id)) {
+	if (v4.sin_family == AF_INET6 &&
+		len >= offsetof(struct sockaddr_in6, sin6_scope_id)) {
 		memset(&v6, 0, sizeof(v6));
 		memcpy(&v6, addr, len < sizeof(v6) ? len : sizeof(v6));
 		memcpy(out->addr, &v6.sin6_addr, 16);
