@@ -73,8 +73,8 @@ struct bpf {
 	struct map processes, accounts; /* by id: struct process, struct account */
 	struct seen *seen;
 	uint32_t nseen;
-	uint32_t uring_call[256]; /* of each opcode; names_call() */
-	struct net *net;          /* of that layer; NULL: not wanted */
+	uint32_t uring_call[2][256]; /* of each opcode, and of AIO; names_call() */
+	struct net *net;             /* of that layer; NULL: not wanted */
 
 	struct sink *sink; /* of the step */
 	int error;         /* of it */
@@ -97,12 +97,13 @@ enum abi ebpf_abi(unsigned abi);
 /* load.c. Say what is wrong; 0 or -errno. */
 int ebpf_load_open(struct bpf *b, const struct source_args *args);
 int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n);
+int ebpf_load_last(struct bpf *b); /* accounts of those who go on */
 int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
 void ebpf_load_detach(struct bpf *b);
 void ebpf_load_close(struct bpf *b);
-/* Why programs cannot be used here, or "". */
-int ebpf_load_probe(char *why, unsigned size);
+/* Load and let go all programs of b->layers: 0 or -errno, how many; b->missing is set. */
+int ebpf_load_try(struct bpf *b, unsigned *programs);
 
 /* One record. */
 void ebpf_life_take(struct bpf *b, const struct rec_life *r);
@@ -111,6 +112,7 @@ void ebpf_calls_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
 /* The name of an opcode: "READ". */
 const char *ebpf_uring_name(unsigned opcode);
+const char *ebpf_aio_name(unsigned command);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);

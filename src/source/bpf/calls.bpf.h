@@ -27,31 +27,31 @@ enum form { F_PLAIN, F_VEC, F_MSG, F_MMSG, F_TWO, F_PATH, F_OPEN, F_NEWFD, F_NON
 enum { NR_RENAME = 82, NR_RENAMEAT = 264, NR_RENAMEAT2 = 316 };
 static __always_inline bool is_compat(struct task_struct *task)
 {
-	return task->thread_info.status & TS_COMPAT;
+	return GET(task, thread_info.status) & TS_COMPAT;
 }
 
 static __always_inline u32 number_of(struct pt_regs *regs)
 {
-	return (u32)regs->orig_ax;
+	return (u32)GET(regs, orig_ax);
 }
 
 static __always_inline void args_of(struct pt_regs *regs, bool compat, u64 arg[6])
 {
 	if (compat) {
-		arg[0] = (u32)regs->bx;
-		arg[1] = (u32)regs->cx;
-		arg[2] = (u32)regs->dx;
-		arg[3] = (u32)regs->si;
-		arg[4] = (u32)regs->di;
-		arg[5] = (u32)regs->bp;
+		arg[0] = (u32)GET(regs, bx);
+		arg[1] = (u32)GET(regs, cx);
+		arg[2] = (u32)GET(regs, dx);
+		arg[3] = (u32)GET(regs, si);
+		arg[4] = (u32)GET(regs, di);
+		arg[5] = (u32)GET(regs, bp);
 		return;
 	}
-	arg[0] = regs->di;
-	arg[1] = regs->si;
-	arg[2] = regs->dx;
-	arg[3] = regs->r10;
-	arg[4] = regs->r8;
-	arg[5] = regs->r9;
+	arg[0] = GET(regs, di);
+	arg[1] = GET(regs, si);
+	arg[2] = GET(regs, dx);
+	arg[3] = GET(regs, r10);
+	arg[4] = GET(regs, r8);
+	arg[5] = GET(regs, r9);
 }
 #else
 enum { NR_RENAME = -1, NR_RENAMEAT = 38, NR_RENAMEAT2 = 276 };
@@ -82,40 +82,6 @@ static __always_inline void socketcall(struct task_state *st)
 	bpf_probe_read_user(word, sizeof(word), (void *)st->arg[1]);
 	for (int i = 0; i < 6; i++)
 		st->arg[i] = word[i];
-}
-
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = traced(task);
-
-	if (!st)
-		return 0;
-	st->pending = 0;
-	if (st->fresh) {
-		st->fresh = 0;
-		account_begin(st, task);
-	}
-	bool compat = is_compat(task);
-	if ((u64)nr >= SHAPES_MAX - 32)
-		return 0;
-	u8 how = shapes[compat][nr & (SHAPES_MAX - 1)].how;
-	if (how == HOW_NONE)
-		return 0;
-	args_of(regs, compat, st->arg);
-	st->nr = nr;
-	st->abi = compat;
-	st->pending = 1;
-	if (how == HOW_EXEC) {
-		account_end(st, task);
-		account_begin(st, task);
-		return 0;
-	}
-	if (how == HOW_SOCKETCALL)
-		socketcall(st);
-	st->enter_ns = bpf_ktime_get_ns();
-	return 0;
 }
 
 /* Of an array of the program's memory: bytes that its iovecs ask for. */
@@ -198,7 +164,9 @@ static __always_inline u32 counted(struct task_state *st, struct task_struct *ta
 	if (ret > 0) {
 		n = weight;
 	} else {
-		u64 now = task->ioac.syscr + task->ioac.syscw - st->base_calls;
+		struct task_io_accounting io;
+		account_read(task, &io);
+		u64 now = io.syscr + io.syscw - st->base_calls;
 		n = now - st->mine;
 		if (n > weight)
 			n = 0;
@@ -240,8 +208,9 @@ static __always_inline void fill(struct rec_call *r, struct task_state *st,
 	r->head.type = REC_CALL;
 	r->head.abi = st->abi;
 	r->head.row = s->row;
-	r->head.pid = task->tgid;
-	r->head.tid = task->pid;
+	u64 id = bpf_get_current_pid_tgid();
+	r->head.pid = id >> 32;
+	r->head.tid = (u32)id;
 	r->head.file = 0;
 	r->head.at_ns = st->enter_ns;
 	r->dur_ns = now - st->enter_ns;
@@ -466,40 +435,6 @@ static __always_inline bool is_rename(u32 nr, bool compat)
 	if (compat)
 		return nr == 38 || nr == 302 || nr == 353;
 	return nr == NR_RENAME || nr == NR_RENAMEAT || nr == NR_RENAMEAT2;
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	if (ret == 0 && is_rename(number_of(regs), is_compat(task)))
-		__sync_fetch_and_add(&renames, 1);
-	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
-	if (!st || !st->pending)
-		return 0;
-	u64 now = bpf_ktime_get_ns();
-	st->pending = 0;
-	u32 nr = st->nr & (SHAPES_MAX - 1), abi = st->abi & 1;
-	volatile const struct call_shape *s = &shapes[abi][nr];
-	if (s->how == HOW_EXEC) { /* what it read of the program is none of the program's */
-		account_begin(st, task);
-		return 0;
-	}
-	if (!s->how)
-		return 0;
-	u8 count = counted(st, task, s->weight, ret);
-	if (!s->wanted && !count)
-		return 0;
-	if (s->form == F_TWO)
-		out_two(st, task, s, ret, now, count);
-	else if (s->path >= 0 && !(s->form == F_OPEN && ret >= 0))
-		out_path(st, ret, now, abi, nr);
-	else if (s->form == F_MMSG)
-		out_mmsg(st, ret, now, abi, nr);
-	else
-		out_call(st, task, s, ret, now, count);
-	return 0;
 }
 
 #endif

@@ -176,6 +176,8 @@ static int ebpf_step(struct source *base, struct sink *to)
 		return b->error ? b->error : n;
 	if (!over(b))
 		return 1;
+	if (b->living && b->countable)
+		ebpf_load_last(b);
 	ebpf_load_detach(b);
 	while ((n = ebpf_load_poll(b, 0)) > 0)
 		;
@@ -198,13 +200,3 @@ const struct source_ops source_bpf = {
 	.stop = ebpf_stop,
 	.close = ebpf_close,
 };
-
-unsigned bpf_health(struct source_health *row)
-{
-	*row = (struct source_health){ .name = "bpf", .status = "works" };
-	if (ebpf_load_probe(row->reason, sizeof(row->reason)) < 0) {
-		row->status = "no";
-		snprintf(row->enable, sizeof(row->enable), "run iops as root");
-	}
-	return 1;
-}
