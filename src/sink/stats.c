@@ -368,13 +368,25 @@ static int layer_put(struct stats *s, const struct op *op)
 	if (own) {
 		if (!s->sums[op->layer] && !(s->sums[op->layer] = own->open(s->names)))
 			return -ENOMEM;
-		return own->put(s->sums[op->layer], op);
+		int whole = own->put(s->sums[op->layer], op);
+		if (whole <= 0)
+			return whole;
 	}
 	if (!stats_layer_of(s, op->layer))
 		return -ENOMEM;
-	s->layer[op->layer]->run = s->run;
-	s->layer[op->layer]->host = s->host;
-	return sink_put(&s->layer[op->layer]->sink, &alone);
+	struct stats *below = s->layer[op->layer];
+	below->run = s->run;
+	below->host = s->host;
+	int err = sink_put(&below->sink, &alone);
+	/* Of the life of processes only the main layer is told. */
+	size_t at = err < 0 ? 0 : map_get(&s->pids, op->pid, s->run);
+	if (at && below->nproc) {
+		struct proc *p = &below->proc[below->last_proc];
+		uint32_t comm = s->proc[at - 1].comm ? s->proc[at - 1].comm : p->comm;
+		*p = s->proc[at - 1];
+		p->comm = comm;
+	}
+	return err;
 }
 
 static int stats_put(struct sink *sink, const struct op *op)

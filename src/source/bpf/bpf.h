@@ -4,6 +4,7 @@
  *   source.c  open, step, stop, close        load.c   programs into the kernel, the ring
  *   life.c    tasks, processes, accounts     files.c  names that the kernel sent
  *   calls.c   system calls as operations     uring.c  requests of io_uring
+ *   block.c   requests to devices            block_rows.c  these as rows
  *
  * A record of the ring goes to the part that its type says, which makes operations of it.
  */
@@ -76,6 +77,8 @@ struct bpf {
 	uint32_t uring_call[2][256]; /* of each opcode, and of AIO; names_call() */
 	struct net *net;             /* of that layer; NULL: not wanted */
 
+	struct block *block; /* of block.c; NULL: not traced */
+
 	struct sink *sink; /* of the step */
 	int error;         /* of it */
 	bool stopped, ended;
@@ -109,10 +112,15 @@ int ebpf_load_try(struct bpf *b, unsigned *programs);
 void ebpf_life_take(struct bpf *b, const struct rec_life *r);
 void ebpf_files_take(struct bpf *b, const struct rec_file *r, size_t len);
 void ebpf_calls_take(struct bpf *b, const struct rec *r, size_t len);
+void ebpf_block_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
 /* The name of an opcode: "READ". */
 const char *ebpf_uring_name(unsigned opcode);
 const char *ebpf_aio_name(unsigned command);
+
+/* block.c. 0 or -errno; b->streams, if there are any, get one. */
+int ebpf_block_open(struct bpf *b);
+void ebpf_block_close(struct bpf *b);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);

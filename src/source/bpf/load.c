@@ -132,6 +132,8 @@ static int take(void *arg, void *data, size_t len)
 		ebpf_calls_take(b, data, len);
 		break;
 	}
+	if (r->type == REC_BLOCK)
+		ebpf_block_take(b, r, len);
 	/* Here the other layers take what is theirs, by the range of the type. */
 	if (r->type >= REC_NET && r->type < REC_FAULT)
 		ebpf_net_take(b, r, len);

@@ -4,5 +4,6 @@
  */
 #include "syscalls.bpf.h"
 #include "uring.bpf.h"
+#include "block.bpf.h"
 #include "net.bpf.h"
 #include "net_events.bpf.h"

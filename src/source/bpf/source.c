@@ -32,6 +32,7 @@ static int ebpf_close(struct source *base)
 	ebpf_load_close(b);
 	ebpf_life_free(b);
 	fdtab_free(b->fdtab);
+	ebpf_block_close(b);
 	free(b->seen);
 	free(b);
 	return 0;
@@ -109,6 +110,8 @@ static int ebpf_open(struct source **out, const struct source_args *args)
 	struct bpf *b = bpf_new(args);
 	int err = b ? check_pids(b) : -ENOMEM;
 
+	if (!err && b->layers & 1 << BPF_BLOCK)
+		err = ebpf_block_open(b);
 	if (!err)
 		err = ebpf_load_open(b, args);
 	if (!err && b->launch) {
