@@ -197,51 +197,6 @@ static struct row *row_of(struct table *t, const uint64_t key[2])
 	return &t->row[at - 1];
 }
 
-/* Metadata calls have results, but move no bytes. */
-static bool moves(const struct op *op)
-{
-	return op->kind == OP_READ || op->kind == OP_WRITE || op->kind == OP_PEEK;
-}
-
-/* Operations that were summed up where they were seen. */
-static int alike_add(struct series *s, const struct op *op)
-{
-	s->time_ns += op->dur_ns;
-	if (moves(op) && hist_add_many(&s->size, op->want, op->ret) < 0)
-		return -ENOMEM;
-	return hist_add_many(&s->latency, op->want, op->dur_ns);
-}
-
-static int series_add(struct series *s, const struct op *op)
-{
-	bool timed = op->dur_ns != OP_NO_TIME && !(op->call & OP_PART);
-
-	if (op->call & OP_SUM) {
-		s->operations += op->want;
-		s->bytes += op->ret;
-		return timed ? alike_add(s, op) : 0;
-	}
-	if (timed)
-		s->time_ns += op->dur_ns;
-	if (op->ret < 0) {
-		if (op_interrupted(op->ret))
-			s->interrupted++;
-		else if (op->ret == -EAGAIN)
-			s->again++;
-		else
-			s->errors++;
-		return 0;
-	}
-	s->operations++;
-	s->requested += op->want;
-	if (moves(op)) {
-		s->bytes += op->ret;
-		if (hist_add(&s->size, op->ret) < 0)
-			return -ENOMEM;
-	}
-	return timed ? hist_add(&s->latency, op->dur_ns) : 0;
-}
-
 /* posix: sequential is beyond the last byte of before, consecutive right behind it. */
 static void access_add(struct access *a, const struct op *op, unsigned run)
 {

@@ -27,6 +27,7 @@
 
 struct launch;
 struct names;
+struct net;
 struct programs;
 struct ring_buffer;
 struct sink;
@@ -77,6 +78,7 @@ struct bpf {
 	struct seen *seen;
 	uint32_t nseen;
 	uint32_t uring_call[2][256]; /* of each opcode, and of AIO; names_call() */
+	struct net *net;             /* of that layer; NULL: not wanted */
 
 	struct block *block; /* of block.c; NULL: not traced */
 	struct cache *cache; /* of cache.c; likewise */

@@ -2,6 +2,7 @@
  * load.c - our programs into the kernel, and what they tell out of it
  */
 #include "bpf.h"
+#include "net.h"
 #include "iops/diag.h"
 #include "iops/launch.h"
 #include "iops/trace.h"
@@ -137,6 +138,8 @@ static int take(void *arg, void *data, size_t len)
 	if (r->type == REC_CACHE || r->type == REC_FAULT)
 		ebpf_cache_take(b, r, len);
 	/* Here the other layers take what is theirs, by the range of the type. */
+	if (r->type >= REC_NET && r->type < REC_FAULT)
+		ebpf_net_take(b, r, len);
 	return b->error;
 }
 
@@ -193,6 +196,8 @@ static int choose(struct bpf *b)
 			add_missing(b, bpf_program__section_name(p));
 		bpf_program__set_autoload(p, wanted && here);
 	}
+	if (b->net)
+		b->programs->rodata->net_drop_args = ebpf_net_learn(b, btf);
 	btf__free(btf);
 	return 0;
 }
@@ -289,7 +294,11 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	p->rodata->filter.wake = size / 4;
 	p->rodata->page_shift = __builtin_ctz((unsigned)sysconf(_SC_PAGESIZE));
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
-	if (args->trace)
+	if (b->layers & 1 << BPF_NET) {
+		ebpf_net_shapes((struct net_shape(*)[SHAPES_MAX])p->rodata->net_shapes);
+		err = ebpf_net_open(b);
+	}
+	if (args->trace && !err)
 		err = filter_fill(
 			(struct bpf_filter *)&p->rodata->filter, &args->trace->filter);
 	if (err < 0)
@@ -404,6 +413,7 @@ void ebpf_load_close(struct bpf *b)
 	perf_detach(b->perf);
 	if (b->programs)
 		programs__destroy(b->programs);
+	ebpf_net_close(b);
 }
 
 int ebpf_load_try(struct bpf *b, unsigned *programs)

@@ -7,3 +7,5 @@
 #include "block.bpf.h"
 #include "cache.bpf.h"
 #include "fault.bpf.h"
+#include "net.bpf.h"
+#include "net_events.bpf.h"
