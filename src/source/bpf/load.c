@@ -5,6 +5,7 @@
 #include "net.h"
 #include "iops/diag.h"
 #include "iops/launch.h"
+#include "iops/stream.h"
 #include "iops/trace.h"
 #include "perf.h"
 #include "programs.skel.h"
@@ -16,6 +17,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -310,6 +312,8 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 		err = undisturbed(b, load_attach);
 	if (err < 0)
 		return refused(err);
+	if (b->streams)
+		note_probes(b);
 	b->ring = ring_buffer__new(bpf_map__fd(p->maps.ring), take, b, NULL);
 	return b->ring ? 0 : -errno;
 }
@@ -326,6 +330,31 @@ static int walk(const struct bpf_link *link)
 		;
 	close(it);
 	return 0;
+}
+
+/* For the manifest: what is attached, and what this kernel does not have. */
+static void note_probes(struct bpf *b)
+{
+	struct bpf_program *p;
+	size_t len;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &len);
+	const char *comma = "";
+
+	if (!f)
+		return;
+	fputs("{\"attached\": [", f);
+	bpf_object__for_each_program(p, b->programs->obj)
+	{
+		if (!bpf_program__autoload(p))
+			continue;
+		fprintf(f, "%s\"%s\"", comma, bpf_program__section_name(p));
+		comma = ", ";
+	}
+	fprintf(f, "], \"missing\": \"%s\"}", b->missing);
+	if (!fclose(f))
+		streams_note(b->streams, "probes", text);
+	free(text);
 }
 
 /* These processes, as they are now, are followed. */
