@@ -278,6 +278,31 @@ static uint32_t ring_size(const struct trace_options *t)
 	return size;
 }
 
+/* For the manifest: what is attached, and what this kernel does not have. */
+static void note_probes(struct bpf *b)
+{
+	struct bpf_program *p;
+	size_t len;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &len);
+	const char *comma = "";
+
+	if (!f)
+		return;
+	fputs("{\"attached\": [", f);
+	bpf_object__for_each_program(p, b->programs->obj)
+	{
+		if (!bpf_program__autoload(p))
+			continue;
+		fprintf(f, "%s\"%s\"", comma, bpf_program__section_name(p));
+		comma = ", ";
+	}
+	fprintf(f, "], \"missing\": \"%s\"}", b->missing);
+	if (!fclose(f))
+		streams_note(b->streams, "probes", text);
+	free(text);
+}
+
 int ebpf_load_open(struct bpf *b, const struct source_args *args)
 {
 	uint32_t size = ring_size(args->trace);
@@ -330,31 +355,6 @@ static int walk(const struct bpf_link *link)
 		;
 	close(it);
 	return 0;
-}
-
-/* For the manifest: what is attached, and what this kernel does not have. */
-static void note_probes(struct bpf *b)
-{
-	struct bpf_program *p;
-	size_t len;
-	char *text = NULL;
-	FILE *f = open_memstream(&text, &len);
-	const char *comma = "";
-
-	if (!f)
-		return;
-	fputs("{\"attached\": [", f);
-	bpf_object__for_each_program(p, b->programs->obj)
-	{
-		if (!bpf_program__autoload(p))
-			continue;
-		fprintf(f, "%s\"%s\"", comma, bpf_program__section_name(p));
-		comma = ", ";
-	}
-	fprintf(f, "], \"missing\": \"%s\"}", b->missing);
-	if (!fclose(f))
-		streams_note(b->streams, "probes", text);
-	free(text);
 }
 
 /* These processes, as they are now, are followed. */
