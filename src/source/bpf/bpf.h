@@ -22,9 +22,11 @@
 
 #include "records.h"
 
+struct fs_rows;
 struct launch;
 struct names;
 struct programs;
+struct rec_fs;
 struct ring_buffer;
 struct sink;
 struct streams;
@@ -49,6 +51,7 @@ struct account {
 struct seen {
 	uint32_t file; /* id in names */
 	bool placed;   /* has positions */
+	uint32_t fs;   /* name of the kind of file system */
 };
 
 struct bpf {
@@ -63,6 +66,7 @@ struct bpf {
 	unsigned npids;
 	uint32_t layers;         /* 1 << enum bpf_layer */
 	struct streams *streams; /* rows go there too; NULL: nowhere */
+	struct fs_rows *fs;      /* those of calls and requests */
 	char missing[400];       /* tracepoints that this kernel does not have */
 
 	struct programs *programs;
@@ -108,12 +112,23 @@ void ebpf_files_take(struct bpf *b, const struct rec_file *r, size_t len);
 void ebpf_calls_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
 
+/* Rows of calls and of processes, if there are streams. */
+int ebpf_fs_open(struct bpf *b);
+void ebpf_fs_close(struct bpf *b);
+void ebpf_fs_take(struct bpf *b, const struct rec_fs *r, size_t len);
+void ebpf_fs_life(struct bpf *b, const struct rec_life *r);
+
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);
 
 /* The file that a path means, seen from a directory (names). */
 uint32_t ebpf_files_join(
 	struct bpf *b, pid_t tid, uint32_t dir, const char *path, size_t len);
+
+/* Where that path leads, as text: absolute, without . and ..; its length or 0. */
+enum { EBPF_PATH_MAX = 2 * REC_PATH_MAX + 2 };
+size_t ebpf_files_plain(const struct bpf *b, uint32_t dir, const char *path, size_t len,
+	char full[EBPF_PATH_MAX]);
 
 /* The process of an id, made if it is new; NULL: no memory. */
 struct process *ebpf_life_process(struct bpf *b, pid_t pid);

@@ -21,6 +21,15 @@ enum {
 	VEC_MAX = 1024,
 };
 
+/* fs.bpf.h: what the stream fs is told of a call, when it begins and when it has ended. */
+static int fs_enter(struct task_state *st);
+static int fs_exit(struct task_state *st, s64 ret, u64 now);
+
+static __always_inline bool fs_shown(bool compat, u32 nr)
+{
+	return filter.rows && fs_shapes[compat][nr & (SHAPES_MAX - 1)].on;
+}
+
 /* enum syscall_form of iops/syscalls.h, which has too much else. */
 enum form { F_PLAIN, F_VEC, F_MSG, F_MMSG, F_TWO, F_PATH, F_OPEN, F_NEWFD, F_NONE, F_CONTROL };
 
@@ -135,12 +144,14 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if ((u64)nr >= SHAPES_MAX - 32)
 		return 0;
 	u8 how = shapes[compat][nr & (SHAPES_MAX - 1)].how;
-	if (how == HOW_NONE)
+	if (how == HOW_NONE && !fs_shown(compat, nr))
 		return 0;
 	args_of(regs, compat, st->arg);
 	st->nr = nr;
 	st->abi = compat;
 	st->pending = 1;
+	if (filter.rows)
+		fs_enter(st);
 	if (how == HOW_EXEC) {
 		account_end(st, task);
 		account_begin(st, task);
@@ -513,6 +524,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	st->pending = 0;
 	u32 nr = st->nr & (SHAPES_MAX - 1), abi = st->abi & 1;
 	volatile const struct call_shape *s = &shapes[abi][nr];
+	if (filter.rows)
+		fs_exit(st, ret, now);
 	if (s->how == HOW_EXEC) { /* what it read of the program is none of the program's */
 		account_begin(st, task);
 		return 0;

@@ -3,3 +3,4 @@
  * for and exists is loaded
  */
 #include "calls.bpf.h"
+#include "fs.bpf.h"

@@ -107,6 +107,7 @@ struct rec_file {
 	__s32 mount; /* id */
 	__u16 gone;  /* unlinked */
 	__u16 len;   /* of name */
+	char fs[16]; /* name of the kind of file system */
 	char name[];
 };
 
@@ -154,6 +155,7 @@ struct bpf_filter {
 	__u32 self;     /* our own process: never */
 	__u32 follow;   /* children too */
 	__u32 layers;   /* 1 << enum bpf_layer */
+	__u32 rows;     /* of the stream fs are wanted */
 	__u32 uid, uid_set;
 	__u32 dev, dev_set; /* major << 20 | minor */
 	__u32 under_set, under_dev;
