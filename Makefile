@@ -22,7 +22,7 @@ LATE    := sqlite3 avro-c nettle
 PKGS    := $(LINKED) $(LATE)
 DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev libzydis-dev \
            nettle-dev libbpf-dev bpftool clang
-TESTDEBS := libcmocka-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
+TESTDEBS := libcmocka-dev liburing-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
            redis-server redis-tools util-linux sudo fio nodejs zstd $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
 CROSSDEBS := libc6-dev libgcc-12-dev libcmocka-dev $(filter lib% nettle-dev,$(DEBS))
@@ -125,6 +125,8 @@ $(B)/help/plug%.so: tests/help/hotdl.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -DPLUG=$* -shared -fPIC $< -o $@
 $(B)/help/hot $(B)/help/hot32 $(B)/help/hot-musl: $(wildcard tests/help/hot*.h)
 $(B)/help/selfview: tests/help/selfcalls.h
+$(B)/help/uring: tests/help/uring.c
+	$(Q)mkdir -p $(@D) && gcc $(HELPCC) $< -luring -o $@
 $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) $< -o $@
 

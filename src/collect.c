@@ -2,6 +2,7 @@
  * collect.c - the work of the tracer process: trace, sum up, report
  */
 #include "iops/front.h"
+#include "iops/folder.h"
 #include "iops/diag.h"
 #include "iops/log.h"
 #include "iops/session.h"
@@ -29,6 +30,7 @@ struct collection {
 	const struct source_ops *ops;
 	pid_t *pids;
 	struct sink *filter;
+	struct folder *folder; /* NULL: none. One of the sinks of the session */
 };
 
 static int read_line(const char *path, char *buf, size_t size)
@@ -147,6 +149,7 @@ static int add_sinks(struct collection *c)
 		.write = write_row,
 		.arg = c,
 	};
+	const struct trace_options *t = o->trace.dir ? &o->trace : NULL;
 	struct log_args log = { c->names, &c->run, c->job->log->name, c->job->log->fd };
 	int err = 0;
 
@@ -157,10 +160,14 @@ static int add_sinks(struct collection *c)
 	if (!err && o->interval_ns)
 		err = interval_new(&s->sink[s->nsinks], &rows);
 	s->nsinks += !err && o->interval_ns;
-	s->flushes = log.fd >= 0;
-	if (!err && s->flushes)
+	if (!err && log.fd >= 0)
 		err = log_new(&s->sink[s->nsinks], &log);
-	s->nsinks += !err && s->flushes;
+	s->nsinks += !err && log.fd >= 0;
+	if (!err && t)
+		err = folder_new(&c->folder, t, c->run.started_ns, s->epoch_ns);
+	if (!err && t)
+		s->sink[s->nsinks++] = folder_sink(c->folder);
+	s->flushes = log.fd >= 0 || t;
 	return err;
 }
 
@@ -201,6 +208,7 @@ static int open_source(struct collection *c)
 		.wait = o->wait,
 		.filter = o->filter,
 		.patch_after = o->patch_after,
+		.streams = folder_streams(c->folder),
 		.trace = o->trace.layers ? &o->trace : NULL,
 		.command = c->run.command ? c->run.command[0] : NULL,
 	};

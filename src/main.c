@@ -16,6 +16,7 @@
  *   sink/           where they go: stats, filter, interval, log
  *   export/         the same, in the forms of other tools
  *   stream/         a folder of CSV files that rows go to, with its manifest
+ *   snapshot/       rows of all files and processes, and what the machine is
  *   report/         what is shown of the sums: column -> table, json, csv, histogram;
  *                   diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,

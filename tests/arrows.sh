@@ -1,14 +1,16 @@
 #!/bin/sh
 # Arrows point one way. Given object files, fail if the objects that use one another
 # form a cycle, or if a room uses one that is not below it.
-below='main:top cmd source sink export report stream base
-cmd:top source sink export report stream base
-top:source sink export report stream base
+below='main:top cmd source sink layer export report snapshot stream base
+cmd:top source sink layer export report snapshot stream base
+top:source sink layer export report snapshot stream base
 export:base
-report:sink base
+report:sink layer base
 source:stream base
+snapshot:stream base
 stream:base
-sink:base
+sink:layer base
+layer:base
 base:'
 
 room() {

@@ -5,6 +5,9 @@ IOPS=${IOPS:-$PWD/build/iops} HELP=${HELP:-$PWD/build/help} n=0 bad=0
 ROOT=$(cd "${0%/*}/../.." && pwd)
 # How a target is run: by stops alone, as usual, and with its sites patched at once.
 MODES=${MODES:---no-patch default --patch-after=1}
+# By eBPF too, where that is allowed.
+BPFMODE=
+"$IOPS" doctor --json 2>/dev/null | tr -d ' \t\n' | grep -q '"name":"bpf","status":"works"' && BPFMODE=--backend=bpf
 DIR=$(mktemp -d) || exit 1
 cd "$DIR" || exit 1
 trap 'cd /; rm -rf "$DIR"' EXIT

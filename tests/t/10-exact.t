@@ -56,7 +56,8 @@ run_all "all calls and file types" mkio
 exact "8 threads" mkio -t 8 'write f%t 100*50' 'read f%t 100*50'
 exact "signals" mkio -S 300 'write f 100*200' 'blockread 20000 3'
 exact "forks and execs" mkio -f 3 'write f%t 100*20' 'spawn 2' 'thread_storm 20'
-for MODE in $MODES; do
+[ "$BPFMODE" ] || skip "eBPF: it takes root and a kernel with BTF"
+for MODE in $MODES $BPFMODE; do
 	[ "$MODE" != default ] || continue
 	for prog in mkio mkio-musl; do
 		[ -x "$HELP/$prog" ] || { skip "$prog could not be built"; continue; }

@@ -113,6 +113,16 @@ static inline char *said_end(const struct rig *r, int keep)
 	return slurp(r->said, &len);
 }
 
+static inline uint64_t size_of(const struct rig *r, const char *stream, const char *name)
+{
+	char path[256];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s/%s", r->out, stream, name);
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_size;
+}
+
 /* The text of a file, which must be whole frames where it is compressed. */
 static inline char *text_of(const struct rig *r, const char *stream, const char *name)
 {
@@ -234,7 +244,6 @@ static inline char *rows_of(const struct rig *r, const cJSON *o, const char *str
 	for (int i = 0; i < nfiles(o, stream); i++) {
 		char *text = text_of(r, stream, file_name(o, stream, i)), *p = text, end;
 		size_t len = strlen(text), head = strlen(header), rows = 0;
-		struct stat st;
 		assert_memory_equal(text, header, head);
 		assert_int_equal(number(file_of(o, stream, i), "bytes"), len);
 		all = realloc(all, strlen(all) + len + 1);
@@ -243,10 +252,8 @@ static inline char *rows_of(const struct rig *r, const cJSON *o, const char *str
 			csv_field(&p, &end);
 		assert_int_equal(number(file_of(o, stream, i), "rows"), rows);
 		free(text);
-		snprintf(header + head + 1, sizeof(header) - head - 1, "%s/%s/%s", r->out,
-			stream, file_name(o, stream, i));
-		assert_int_equal(stat(header + head + 1, &st), 0);
-		assert_int_equal(number(file_of(o, stream, i), "stored_bytes"), st.st_size);
+		assert_int_equal(number(file_of(o, stream, i), "stored_bytes"),
+			size_of(r, stream, file_name(o, stream, i)));
 	}
 	return all;
 }

@@ -201,7 +201,7 @@ static int fill(struct rig *r)
 	snprintf(disk, sizeof(disk), "%s/disk", r->dir);
 	snprintf(small, sizeof(small), "%s/out", disk);
 	if ((unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0) ||
-		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		mount("none", "/", "", MS_REC | MS_PRIVATE, "") < 0 ||
 		mkdir(disk, 0700) < 0 || mount("none", disk, "tmpfs", 0, "size=1m") < 0)
 		return NO_MOUNT;
 	r->args.dir = small;

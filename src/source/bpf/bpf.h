@@ -111,6 +111,8 @@ void ebpf_life_take(struct bpf *b, const struct rec_life *r);
 void ebpf_files_take(struct bpf *b, const struct rec_file *r, size_t len);
 void ebpf_calls_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
+/* The name of an opcode: "READ". */
+const char *ebpf_uring_name(unsigned opcode);
 
 /* Rows of calls and of processes, if there are streams. */
 int ebpf_fs_open(struct bpf *b);
@@ -133,6 +135,8 @@ size_t ebpf_files_plain(const struct bpf *b, uint32_t dir, const char *path, siz
 /* The process of an id, made if it is new; NULL: no memory. */
 struct process *ebpf_life_process(struct bpf *b, pid_t pid);
 struct process *ebpf_life_find(const struct bpf *b, pid_t pid);
+/* Who did it, if what it does counts by now; else NULL. */
+struct process *ebpf_life_caller(struct bpf *b, const struct rec *r);
 struct account *ebpf_life_account(struct bpf *b, pid_t tid);
 void ebpf_life_begin(struct bpf *b, pid_t pid); /* was there before us */
 void ebpf_life_end(struct bpf *b);              /* who still runs */

@@ -1,10 +1,10 @@
 /*
- * calls.bpf.h - system calls and the life of those who make them
+ * calls.bpf.h - system calls
  */
 #ifndef IOPS_CALLS_BPF_H
 #define IOPS_CALLS_BPF_H
 
-#include "common.bpf.h"
+#include "life.bpf.h"
 
 enum {
 	ABI_NATIVE = 0, /* of shapes[] */
@@ -17,7 +17,6 @@ enum {
 	O_ACCMODE_BITS = 3,
 	O_APPEND_BIT = 02000,
 	FMODE_STREAM_BIT = 0x200000,
-	SIGNAL_GROUP_EXIT_BIT = 4,
 	VEC_MAX = 1024,
 };
 
@@ -42,26 +41,26 @@ static __always_inline bool is_compat(struct task_struct *task)
 
 static __always_inline u32 number_of(struct pt_regs *regs)
 {
-	return (u32)BPF_CORE_READ(regs, orig_ax);
+	return (u32)regs->orig_ax;
 }
 
 static __always_inline void args_of(struct pt_regs *regs, bool compat, u64 arg[6])
 {
 	if (compat) {
-		arg[0] = (u32)BPF_CORE_READ(regs, bx);
-		arg[1] = (u32)BPF_CORE_READ(regs, cx);
-		arg[2] = (u32)BPF_CORE_READ(regs, dx);
-		arg[3] = (u32)BPF_CORE_READ(regs, si);
-		arg[4] = (u32)BPF_CORE_READ(regs, di);
-		arg[5] = (u32)BPF_CORE_READ(regs, bp);
+		arg[0] = (u32)regs->bx;
+		arg[1] = (u32)regs->cx;
+		arg[2] = (u32)regs->dx;
+		arg[3] = (u32)regs->si;
+		arg[4] = (u32)regs->di;
+		arg[5] = (u32)regs->bp;
 		return;
 	}
-	arg[0] = BPF_CORE_READ(regs, di);
-	arg[1] = BPF_CORE_READ(regs, si);
-	arg[2] = BPF_CORE_READ(regs, dx);
-	arg[3] = BPF_CORE_READ(regs, r10);
-	arg[4] = BPF_CORE_READ(regs, r8);
-	arg[5] = BPF_CORE_READ(regs, r9);
+	arg[0] = regs->di;
+	arg[1] = regs->si;
+	arg[2] = regs->dx;
+	arg[3] = regs->r10;
+	arg[4] = regs->r8;
+	arg[5] = regs->r9;
 }
 #else
 enum { NR_RENAME = -1, NR_RENAMEAT = 38, NR_RENAMEAT2 = 276 };
@@ -72,49 +71,16 @@ static __always_inline bool is_compat(struct task_struct *task)
 
 static __always_inline u32 number_of(struct pt_regs *regs)
 {
-	return BPF_CORE_READ(regs, syscallno);
+	return regs->syscallno;
 }
 
 static __always_inline void args_of(struct pt_regs *regs, bool compat, u64 arg[6])
 {
-	arg[0] = BPF_CORE_READ(regs, orig_x0);
+	arg[0] = regs->orig_x0;
 	for (int i = 1; i < 6; i++)
-		arg[i] = BPF_CORE_READ(regs, user_regs.regs[i]);
+		arg[i] = regs->user_regs.regs[i];
 }
 #endif
-
-static __always_inline void account_begin(struct task_state *st, struct task_struct *task)
-{
-	st->base_calls = task->ioac.syscr + task->ioac.syscw;
-	st->base_bytes = task->ioac.rchar + task->ioac.wchar;
-	st->mine = 0;
-}
-
-static __always_inline struct rec_life *life(u8 type, struct task_struct *task)
-{
-	struct rec_life *r = take(BPF_LIFE, sizeof(*r));
-
-	if (!r)
-		return NULL;
-	head_fill(&r->head, type, task);
-	r->other = 0;
-	r->status = 0;
-	r->calls = r->bytes = r->read_bytes = r->write_bytes = r->in_flight = 0;
-	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
-	return r;
-}
-
-/* The account so far is closed: what the kernel counted, to be compared. */
-static __always_inline void account_end(struct task_state *st, struct task_struct *task)
-{
-	struct rec_life *r = life(REC_CHECK, task);
-
-	if (!r)
-		return;
-	r->calls = task->ioac.syscr + task->ioac.syscw - st->base_calls;
-	r->bytes = task->ioac.rchar + task->ioac.wchar - st->base_bytes;
-	give(r);
-}
 
 /* i386 hides the arguments of socketcall(2) in memory. */
 static __always_inline void socketcall(struct task_state *st)
@@ -166,11 +132,11 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 /* Of an array of the program's memory: bytes that its iovecs ask for. */
 static long vec_step(u32 i, void *arg)
 {
-	struct scratch *s = scratch_get();
+	struct call_scratch *s = call_scratch_get();
 
 	if (!s || i >= s->n)
 		return 1;
-	if (s->done) { /* of 32 bits */
+	if (s->narrow) {
 		u32 v[2] = {};
 		bpf_probe_read_user(v, sizeof(v), (void *)(s->at + i * sizeof(v)));
 		s->sum += v[1];
@@ -184,14 +150,14 @@ static long vec_step(u32 i, void *arg)
 
 static __noinline u64 vec_sum(u64 at, u64 n, u32 narrow)
 {
-	struct scratch *s = scratch_get();
+	struct call_scratch *s = call_scratch_get();
 
 	if (!s || !n || n > VEC_MAX)
 		return 0;
 	s->at = at;
 	s->n = n;
 	s->sum = 0;
-	s->done = narrow;
+	s->narrow = narrow;
 	bpf_loop(n, vec_step, NULL, 0);
 	return s->sum;
 }
@@ -270,12 +236,13 @@ static __always_inline void side_of(struct task_state *st, struct task_struct *t
 	out->flags = REC_F_STREAM;
 	if (!file)
 		return;
-	u32 flags = BPF_CORE_READ(file, f_flags);
-	out->id = file_id(st, file);
-	out->position = BPF_CORE_READ(file, f_pos);
-	out->flags = (BPF_CORE_READ(file, f_mode) & FMODE_STREAM_BIT ? REC_F_STREAM : 0) |
-		     (flags & O_APPEND_BIT ? REC_F_APPEND : 0) |
-		     ((flags & O_ACCMODE_BITS) == 0 ? REC_F_RDONLY : 0);
+	struct looked v;
+	look(file, &v);
+	out->id = file_id(st, fd, file, &v);
+	out->position = v.pos;
+	out->flags = (v.mode & FMODE_STREAM_BIT ? REC_F_STREAM : 0) |
+		     (v.flags & O_APPEND_BIT ? REC_F_APPEND : 0) |
+		     ((v.flags & O_ACCMODE_BITS) == 0 ? REC_F_RDONLY : 0);
 }
 
 static __always_inline void fill(struct rec_call *r, struct task_state *st,
@@ -377,7 +344,7 @@ static __always_inline void out_two(struct task_state *st, struct task_struct *t
 static __noinline int out_path(struct task_state *st, u64 ret, u64 now, u32 abi, u32 nr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct scratch *sc = scratch_get();
+	struct call_scratch *sc = call_scratch_get();
 	volatile const struct call_shape *s = &shapes[abi & 1][nr & (SHAPES_MAX - 1)];
 
 	if (!sc || !st)
@@ -411,11 +378,11 @@ static __noinline int out_path(struct task_state *st, u64 ret, u64 now, u32 abi,
 
 static long mmsg_step(u32 i, void *arg)
 {
-	struct scratch *s = scratch_get();
+	struct call_scratch *s = call_scratch_get();
 
 	if (!s || i >= s->n || i >= REC_MMSG_MAX)
 		return 1;
-	u32 got = 0, narrow = s->len;
+	u32 got = 0, narrow = s->narrow;
 	u64 at = *(u64 *)arg + i * (narrow ? 32 : 64);
 	u64 sum = 0;
 	bpf_probe_read_user(&got, sizeof(got), (void *)(at + (narrow ? 28 : 56)));
@@ -449,17 +416,18 @@ static long mmsg_step(u32 i, void *arg)
 static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi, u32 nr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct scratch *sc = scratch_get();
+	struct call_scratch *sc = call_scratch_get();
 	volatile const struct call_shape *s = &shapes[abi & 1][nr & (SHAPES_MAX - 1)];
 
 	if (!sc || !st)
 		return 0;
-	struct rec_mmsg *r = &sc->mmsg;
-	fill(&r->call, st, task, s, ret, now);
-	r->call.head.type = REC_MMSG;
+	struct rec_call c;
+	fill(&c, st, task, s, ret, now);
+	fill_fd(&c, st, task, s);
+	c.head.type = REC_MMSG;
 	u64 bits = arg_at(st, s->flags), at = st->arg[1];
-	fill_fd(&r->call, st, task, s);
-	r->call.want = 0;
+	struct rec_mmsg *r = &sc->mmsg;
+	__builtin_memcpy(&r->call, &c, sizeof(c));
 	r->call.flags |= (bits & MSG_PEEK_BIT ? REC_F_PEEK : 0);
 	r->call.placed = bits & MSG_TRUNC_BIT ? 4 : 0;
 	u64 n = (s64)ret > 0 ? ret : 0;
@@ -471,9 +439,9 @@ static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi,
 	r->n = n;
 	r->pad = 0;
 	sc->n = n;
-	sc->len = abi;
+	sc->narrow = abi;
 	bpf_loop(n, mmsg_step, &at, 0);
-	send(BPF_CALLS, sc, sizeof(*r));
+	send(BPF_CALLS, sc, sizeof(struct rec_call) + 8 + n * 8);
 	return 0;
 }
 
@@ -481,7 +449,7 @@ static __always_inline void out_call(struct task_state *st, struct task_struct *
 	volatile const struct call_shape *s, s64 ret, u64 now, u8 count)
 {
 	struct rec_call r;
-	u64 want = asked(st, s);
+	u64 want = s->form == F_PLAIN && !st->abi && s->size >= 0 ? arg_at(st, s->size) : asked(st, s);
 
 	fill(&r, st, task, s, ret, now);
 	fill_fd(&r, st, task, s);
@@ -499,7 +467,8 @@ static __always_inline void out_call(struct task_state *st, struct task_struct *
 	struct rec_call *out = take(BPF_CALLS, sizeof(*out));
 	if (out) {
 		__builtin_memcpy(out, &r, sizeof(r));
-		give(out);
+		/* The reader looks often enough by itself; asking how much there is costs. */
+		bpf_ringbuf_submit(out, ++st->told & 63 ? BPF_RB_NO_WAKEUP : wake());
 	}
 }
 
@@ -514,13 +483,13 @@ SEC("tp_btf/sys_exit")
 int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u64 now = bpf_ktime_get_ns();
 
 	if (ret == 0 && is_rename(number_of(regs), is_compat(task)))
 		__sync_fetch_and_add(&renames, 1);
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 	if (!st || !st->pending)
 		return 0;
+	u64 now = bpf_ktime_get_ns();
 	st->pending = 0;
 	u32 nr = st->nr & (SHAPES_MAX - 1), abi = st->abi & 1;
 	volatile const struct call_shape *s = &shapes[abi][nr];
@@ -543,101 +512,6 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 		out_mmsg(st, ret, now, abi, nr);
 	else
 		out_call(st, task, s, ret, now, count);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *mine = bpf_task_storage_get(&tasks, task, 0, 0), *st;
-	bool thread = child->tgid == task->tgid;
-
-	if (!mine || !mine->traced || (!filter.follow && !thread))
-		return 0;
-	st = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!st)
-		return 0;
-	st->traced = 1;
-	st->fresh = 0;
-	account_begin(st, child);
-	u32 pid = child->tgid;
-	u8 one = 1;
-	if (!thread)
-		bpf_map_update_elem(&members, &pid, &one, BPF_ANY);
-	struct rec_life *r = life(REC_FORK, child);
-	if (r) {
-		r->other = task->tgid;
-		give(r);
-	}
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(on_exec, struct task_struct *p, s32 old, struct linux_binprm *bprm)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = traced(task);
-
-	if (!st)
-		return 0;
-	u32 file = name_file(BPF_CORE_READ(task, mm, exe_file));
-	account_begin(st, task);
-	struct rec_life *r = life(REC_EXEC, task);
-	if (r) {
-		r->head.file = file;
-		r->other = old;
-		give(r);
-	}
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *p)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
-	u32 pid = task->tgid;
-
-	if (!st || !st->traced)
-		return 0;
-	bool last = BPF_CORE_READ(task, signal, live.counter) == 0;
-	if (last)
-		bpf_map_delete_elem(&members, &pid);
-	struct rec_life *r = life(REC_EXIT, task);
-	if (!r)
-		return 0;
-	r->head.row = last;
-	r->status = task->exit_code;
-	if (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT_BIT)
-		r->status = BPF_CORE_READ(task, signal, group_exit_code);
-	r->other = st->fresh;
-	r->calls = task->ioac.syscr + task->ioac.syscw - st->base_calls;
-	r->bytes = task->ioac.rchar + task->ioac.wchar - st->base_bytes;
-	r->read_bytes = task->ioac.read_bytes;
-	r->write_bytes = task->ioac.write_bytes;
-	r->in_flight = st->pending;
-	give(r);
-	return 0;
-}
-
-/* Every task of the processes that are followed from the start. */
-SEC("iter/task")
-int on_each(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-
-	if (!task)
-		return 0;
-	u32 pid = task->tgid;
-	if (!bpf_map_lookup_elem(&members, &pid))
-		return 0;
-	struct task_state *st =
-		bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (st && !st->traced) {
-		st->fresh = 1;
-		st->traced = 1;
-	}
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "bpf.h"
 #include "iops/names.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,18 +16,6 @@ enum abi ebpf_abi(unsigned abi)
 	(void)abi;
 	return ABI_AARCH64;
 #endif
-}
-
-/* Who made the call, if what it does counts by now. */
-static struct process *caller(struct bpf *b, const struct rec *r)
-{
-	struct process *p = ebpf_life_find(b, (pid_t)r->pid);
-
-	if (!p && b->all) {
-		ebpf_life_begin(b, (pid_t)r->pid);
-		p = ebpf_life_find(b, (pid_t)r->pid);
-	}
-	return p && p->started ? p : NULL;
 }
 
 static void count(struct bpf *b, const struct rec_call *r)
@@ -136,10 +125,12 @@ static void take_path(
 	ebpf_put(b, &op);
 }
 
-static void take_messages(struct bpf *b, struct process *p, const struct rec_mmsg *r)
+static void take_messages(
+	struct bpf *b, struct process *p, const struct rec_mmsg *r, size_t len)
 {
 	struct op op = op_of(b, p, &r->call);
-	uint32_t n = r->n < REC_MMSG_MAX ? r->n : REC_MMSG_MAX;
+	size_t room = (len - offsetof(struct rec_mmsg, msg)) / sizeof(*r->msg);
+	uint32_t n = r->n < room ? r->n : (uint32_t)room;
 
 	if (r->call.ret < 0) {
 		ebpf_put(b, &op);
@@ -157,7 +148,7 @@ static void take_messages(struct bpf *b, struct process *p, const struct rec_mms
 void ebpf_calls_take(struct bpf *b, const struct rec *head, size_t len)
 {
 	const struct rec_call *r = (const struct rec_call *)head;
-	struct process *p = len < sizeof(*r) ? NULL : caller(b, head);
+	struct process *p = len < sizeof(*r) ? NULL : ebpf_life_caller(b, head);
 
 	if (!p || head->row >= syscall_rows())
 		return;
@@ -171,7 +162,7 @@ void ebpf_calls_take(struct bpf *b, const struct rec *head, size_t len)
 		take_two(b, p, (const struct rec_two *)head);
 	} else if (head->type == REC_PATH && len > sizeof(struct rec_path)) {
 		take_path(b, p, (const struct rec_path *)head, len);
-	} else if (head->type == REC_MMSG && len >= sizeof(struct rec_mmsg)) {
-		take_messages(b, p, (const struct rec_mmsg *)head);
+	} else if (head->type == REC_MMSG && len >= offsetof(struct rec_mmsg, msg)) {
+		take_messages(b, p, (const struct rec_mmsg *)head, len);
 	}
 }

@@ -41,15 +41,18 @@ struct task_state {
 	u8 abi, pending, fresh, traced;
 	u64 base_calls, base_bytes; /* where its account began */
 	u64 mine;                   /* calls since */
-	/* The file of its call before, most often that of the next one too. */
-	struct file *file;
-	struct dentry *dentry;
-	struct inode *inode;
-	u32 id, renames;
-	bool gone;
+	u32 told;                   /* records */
+	/* Files of its calls before, by descriptor: most often those of the next ones. */
+	struct {
+		struct file *file;
+		struct dentry *dentry;
+		struct inode *inode;
+		u32 id, renames;
+		u64 gone;
+	} last[4];
 	/* Of the call that is in flight, for fs.bpf.h. */
-	bool quiet;
 	u32 early, early_flags;
+	u8 quiet;
 };
 
 struct {
@@ -87,18 +90,18 @@ struct {
 	__type(value, struct named);
 } named SEC(".maps");
 
-/* Where a program builds what does not fit on its stack. */
+/*
+ * Where a program builds what does not fit on its stack: one for names, which any program
+ * may send, also in an interrupt of one that is at it (busy), one for calls.
+ */
 struct scratch {
 	union {
 		struct rec_file file;
-		struct rec_path path;
-		struct rec_mmsg mmsg;
 		u8 bytes[sizeof(struct rec_file) + REC_FILE_MAX + 512];
 	};
 	struct dentry *dentry;
 	struct mount *mount;
-	u32 len, done, under;
-	u64 at, n, sum; /* of loops over arrays of the program's memory */
+	u32 len, done, under, busy;
 };
 
 struct {
@@ -113,6 +116,30 @@ static __always_inline struct scratch *scratch_get(void)
 	u32 zero = 0;
 
 	return bpf_map_lookup_elem(&scratches, &zero);
+}
+
+struct call_scratch {
+	union {
+		struct rec_path path;
+		struct rec_mmsg mmsg;
+		u8 bytes[sizeof(struct rec_mmsg) + 512];
+	};
+	u64 at, n, sum; /* of loops over arrays of the program's memory */
+	u32 narrow;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct call_scratch);
+} call_scratches SEC(".maps");
+
+static __always_inline struct call_scratch *call_scratch_get(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&call_scratches, &zero);
 }
 
 /* Wake the reader only when there is a lot: else it looks by itself, now and then. */
@@ -165,8 +192,6 @@ static __always_inline void head_fill(struct rec *r, u8 type, struct task_struct
 /* Whether what this task does is of concern: by process, command, user, cgroup. */
 static __always_inline bool passes(struct task_struct *task)
 {
-	if ((u32)task->tgid == filter.self)
-		return false;
 	if (filter.uid_set && (u32)bpf_get_current_uid_gid() != filter.uid)
 		return false;
 	if (filter.cgroup && bpf_get_current_cgroup_id() != filter.cgroup)
@@ -198,22 +223,30 @@ static __always_inline bool file_passes(u32 id, struct file *file, s64 ret, u64 
 	return !filter.min_ns || ns >= filter.min_ns;
 }
 
-/* The state of the running task, if it is traced. */
-static __always_inline struct task_state *traced(struct task_struct *task)
+/* The state of the running task, if it is followed. */
+static __always_inline struct task_state *followed(struct task_struct *task)
 {
 	struct task_state *st;
 
-	st = bpf_task_storage_get(&tasks, task, 0, filter.all ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	st = bpf_task_storage_get(
+		&tasks, task, 0, filter.all ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!st)
 		return NULL;
 	if (!st->traced) {
-		if (!filter.all || !passes(task)) {
+		if (!filter.all || (u32)task->tgid == filter.self)
 			return NULL;
-		}
 		st->traced = 1;
 		st->fresh = 1;
 	}
 	return st;
+}
+
+/* Likewise, if what it does now is of concern. */
+static __always_inline struct task_state *traced(struct task_struct *task)
+{
+	struct task_state *st = followed(task);
+
+	return st && passes(task) ? st : NULL;
 }
 
 /* For what another task or an interrupt does on its behalf. */
@@ -281,8 +314,9 @@ static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
 	struct scratch *s = scratch_get();
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (!s || !dentry)
+	if (!s || !dentry || s->busy)
 		return 0;
+	s->busy = 1;
 	struct inode *inode = BPF_CORE_READ(dentry, d_inode);
 	u32 id = __sync_fetch_and_add(&files_named, 1) + 1;
 
@@ -312,9 +346,10 @@ static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
 	s->file.head.row = s->done;
 	s->file.len = s->len;
 	if (!s->under)
-		return OUTSIDE;
-	if (send(BPF_LIFE, s, sizeof(struct rec_file) + (s->len & (REC_FILE_MAX - 1))))
-		return 0;
+		id = OUTSIDE;
+	else if (send(BPF_LIFE, s, sizeof(struct rec_file) + (s->len & (REC_FILE_MAX - 1))))
+		id = 0;
+	s->busy = 0;
 	return id;
 }
 
@@ -341,36 +376,70 @@ static __always_inline u32 name_file(struct file *file)
 	return name_of(BPF_CORE_READ(file, f_path.dentry), BPF_CORE_READ(file, f_path.mnt));
 }
 
+/* Since 6.2: a number that is known to be a pointer, so that what it points to is read
+ * by plain loads (which yield 0 where there is nothing) instead of calls. */
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+
 /* The open file of a descriptor of a task, or NULL. */
 static __always_inline struct file *file_of(struct task_struct *task, s32 fd)
 {
-	struct fdtable *fdt = BPF_CORE_READ(task, files, fdt);
-	struct file **table, *file = NULL;
+	struct fdtable *fdt = task->files ? task->files->fdt : NULL;
+	struct file *file = NULL;
 
-	if (fd < 0 || !fdt || (u32)fd >= BPF_CORE_READ(fdt, max_fds))
+	if (fd < 0 || !fdt || (u32)fd >= fdt->max_fds)
 		return NULL;
-	table = BPF_CORE_READ(fdt, fd);
-	bpf_probe_read_kernel(&file, sizeof(file), table + fd);
+	bpf_probe_read_kernel(&file, sizeof(file), fdt->fd + fd);
 	return file;
 }
 
-/* The id of the file, by the memory of the task's call before. */
-static __always_inline u32 file_id(struct task_state *st, struct file *file)
+/* What an open file is like right now. */
+struct looked {
+	struct dentry *dentry;
+	struct inode *inode;
+	s64 pos;
+	u32 flags, mode;
+	bool gone;
+};
+
+static __always_inline void look(struct file *file, struct looked *v)
 {
-	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+	if (bpf_core_type_exists(struct file) && bpf_rdonly_cast) {
+		struct file *f = bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
+		struct dentry *d = f->f_path.dentry;
+		v->dentry = d;
+		v->inode = d->d_inode;
+		v->gone = !d->d_hash.pprev;
+		v->pos = f->f_pos;
+		v->flags = f->f_flags;
+		v->mode = f->f_mode;
+		return;
+	}
+	v->dentry = BPF_CORE_READ(file, f_path.dentry);
+	v->inode = BPF_CORE_READ(v->dentry, d_inode);
+	v->gone = is_gone(v->dentry);
+	v->pos = BPF_CORE_READ(file, f_pos);
+	v->flags = BPF_CORE_READ(file, f_flags);
+	v->mode = BPF_CORE_READ(file, f_mode);
+}
 
-	bool gone = is_gone(dentry);
+/* The id of the file, by the memory of the task's calls before. */
+static __always_inline u32 file_id(struct task_state *st, s32 fd, struct file *file,
+	struct looked *v)
+{
+	u32 i = fd & 3;
 
-	if (file == st->file && dentry == st->dentry && renames == st->renames && st->id &&
-		gone == st->gone && BPF_CORE_READ(dentry, d_inode) == st->inode)
-		return st->id;
-	st->gone = gone;
-	st->file = file;
-	st->dentry = dentry;
-	st->inode = BPF_CORE_READ(dentry, d_inode);
-	st->renames = renames;
-	st->id = name_of(dentry, BPF_CORE_READ(file, f_path.mnt));
-	return st->id;
+	if (file == st->last[i].file && v->dentry == st->last[i].dentry &&
+		renames == st->last[i].renames && st->last[i].id &&
+		v->gone == st->last[i].gone && v->inode == st->last[i].inode)
+		return st->last[i].id;
+	st->last[i].gone = v->gone;
+	st->last[i].file = file;
+	st->last[i].dentry = v->dentry;
+	st->last[i].inode = v->inode;
+	st->last[i].renames = renames;
+	u32 id = name_of(v->dentry, BPF_CORE_READ(file, f_path.mnt));
+	st->last[i].id = id;
+	return id;
 }
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "bpf.h"
 #include "iops/names.h"
+#include "iops/sink.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,14 @@ static const struct {
 	{ 0x01021994, "/", false },           /* memfd, SysV shared memory */
 	{ 0x958458f6, "/", false },           /* of huge pages */
 };
+
+void ebpf_put(struct bpf *b, const struct op *op)
+{
+	int err = b->sink ? sink_put(b->sink, op) : 0;
+
+	if (err < 0 && !b->error)
+		b->error = err;
+}
 
 static bool hangs_nowhere(const struct rec_file *r)
 {

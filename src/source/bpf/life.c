@@ -101,6 +101,17 @@ struct process *ebpf_life_process(struct bpf *b, pid_t pid)
 	return p ? p : process_new(b, pid);
 }
 
+struct process *ebpf_life_caller(struct bpf *b, const struct rec *r)
+{
+	struct process *p = ebpf_life_find(b, (pid_t)r->pid);
+
+	if (!p && b->all) {
+		ebpf_life_begin(b, (pid_t)r->pid);
+		p = ebpf_life_find(b, (pid_t)r->pid);
+	}
+	return p && p->started ? p : NULL;
+}
+
 struct account *ebpf_life_account(struct bpf *b, pid_t tid)
 {
 	struct account *a = (struct account *)map_get(&b->accounts, tid, 0);

@@ -10,6 +10,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,6 +93,10 @@ static int take(void *arg, void *data, size_t len)
 	case REC_CHECK:
 		if (len >= sizeof(struct rec_life))
 			ebpf_life_take(b, data);
+		break;
+	case REC_URING:
+		if (len >= sizeof(struct rec_uring))
+			ebpf_uring_take(b, data);
 		break;
 	case REC_CALL:
 	case REC_TWO:
@@ -193,6 +198,25 @@ static int filter_fill(struct bpf_filter *f, const struct trace_filter *t)
 	return 0;
 }
 
+static int load_attach(struct bpf *b)
+{
+	int err = programs__load(b->programs);
+
+	return err < 0 ? err : programs__attach(b->programs);
+}
+
+/* The verifier gives up with EAGAIN at every signal: bpf(2) does not say so. */
+static int undisturbed(struct bpf *b, int (*fn)(struct bpf *))
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	int err = fn(b);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return err;
+}
+
 /* A power of two, and whole pages, as the ring wants it. */
 static uint32_t ring_size(const struct trace_options *t)
 {
@@ -228,9 +252,7 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	if (!err)
 		err = choose(b);
 	if (!err)
-		err = programs__load(p);
-	if (!err)
-		err = programs__attach(p);
+		err = undisturbed(b, load_attach);
 	if (err < 0)
 		return refused(err);
 	b->ring = ring_buffer__new(bpf_map__fd(p->maps.ring), take, b, NULL);

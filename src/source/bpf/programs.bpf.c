@@ -4,3 +4,4 @@
  */
 #include "calls.bpf.h"
 #include "fs.bpf.h"
+#include "uring.bpf.h"

@@ -85,7 +85,7 @@ struct rec_path {
 };
 
 /* Messages: asked[i] and got[i], as many as there were, up to this. */
-enum { REC_MMSG_MAX = 64 };
+enum { REC_MMSG_MAX = 1024 /* UIO_MAXIOV: more are not sent */ };
 struct rec_mmsg {
 	struct rec_call call;
 	__u32 n, pad;
@@ -129,7 +129,7 @@ struct rec_uring {
 	__s64 position;
 	__s32 res, fd;
 	__u32 ring_flags, sqe_flags;
-	__u8 placed, more, pad[6];
+	__u8 placed, more, opened, pad[5];
 };
 
 /* What to do with each call, by its number: filled in before loading. */

@@ -17,14 +17,6 @@
 static const uint64_t GRACE_NS = 100 * 1000 * 1000;
 enum { POLL_MS = 20 };
 
-void ebpf_put(struct bpf *b, const struct op *op)
-{
-	int err = b->sink ? sink_put(b->sink, op) : 0;
-
-	if (err < 0 && !b->error)
-		b->error = err;
-}
-
 static uint64_t now_ns(void)
 {
 	struct timespec t;
@@ -65,6 +57,15 @@ static uint32_t layers_of(const struct trace_options *t)
 	return bits;
 }
 
+/* Not all calls are told then: there is nothing to compare with. */
+static bool keeps_back(const struct trace_options *t)
+{
+	const struct trace_filter *f = t ? &t->filter : NULL;
+
+	return f && (*f->comm || f->by_uid || f->by_device || f->cgroup || f->min_bytes ||
+			    f->min_ns || f->under || !(t->layers & 1u << LAYER_MAIN));
+}
+
 static struct bpf *bpf_new(const struct source_args *args)
 {
 	struct bpf *b = calloc(1, sizeof(*b));
@@ -76,7 +77,7 @@ static struct bpf *bpf_new(const struct source_args *args)
 	b->launch = args->launch;
 	b->want = *args->want;
 	b->epoch_ns = args->epoch_ns;
-	b->countable = syscall_set_countable(args->want);
+	b->countable = syscall_set_countable(args->want) && !keeps_back(args->trace);
 	b->follow = args->follow;
 	b->wait = args->wait;
 	b->pids = args->pids;
@@ -179,7 +180,8 @@ static int ebpf_step(struct source *base, struct sink *to)
 	while ((n = ebpf_load_poll(b, 0)) > 0)
 		;
 	tell_lost(b);
-	ebpf_life_end(b);
+	if (!b->all)
+		ebpf_life_end(b);
 	return b->error ? b->error : n < 0 ? n : 0;
 }
 

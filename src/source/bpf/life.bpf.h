@@ -1,0 +1,139 @@
+/*
+ * life.bpf.h - the life of tasks, and the accounts that the kernel keeps of their calls
+ */
+#ifndef IOPS_LIFE_BPF_H
+#define IOPS_LIFE_BPF_H
+
+#include "common.bpf.h"
+
+enum { SIGNAL_GROUP_EXIT_BIT = 4 };
+
+static __always_inline void account_begin(struct task_state *st, struct task_struct *task)
+{
+	st->base_calls = task->ioac.syscr + task->ioac.syscw;
+	st->base_bytes = task->ioac.rchar + task->ioac.wchar;
+	st->mine = 0;
+}
+
+static __always_inline struct rec_life *life(u8 type, struct task_struct *task)
+{
+	struct rec_life *r = take(BPF_LIFE, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	head_fill(&r->head, type, task);
+	r->other = 0;
+	r->status = 0;
+	r->calls = r->bytes = r->read_bytes = r->write_bytes = r->in_flight = 0;
+	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
+	return r;
+}
+
+/* The account so far is closed: what the kernel counted, to be compared. */
+static __always_inline void account_end(struct task_state *st, struct task_struct *task)
+{
+	struct rec_life *r = life(REC_CHECK, task);
+
+	if (!r)
+		return;
+	r->calls = task->ioac.syscr + task->ioac.syscw - st->base_calls;
+	r->bytes = task->ioac.rchar + task->ioac.wchar - st->base_bytes;
+	give(r);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *mine = bpf_task_storage_get(&tasks, task, 0, 0), *st;
+	bool thread = child->tgid == task->tgid;
+
+	if (!mine || !mine->traced || (!filter.follow && !thread))
+		return 0;
+	st = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st)
+		return 0;
+	st->traced = 1;
+	st->fresh = 0;
+	account_begin(st, child);
+	u32 pid = child->tgid;
+	u8 one = 1;
+	if (!thread)
+		bpf_map_update_elem(&members, &pid, &one, BPF_ANY);
+	struct rec_life *r = life(REC_FORK, child);
+	if (r) {
+		r->other = task->tgid;
+		give(r);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *p, s32 old, struct linux_binprm *bprm)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = followed(task);
+
+	if (!st)
+		return 0;
+	u32 file = name_file(BPF_CORE_READ(task, mm, exe_file));
+	account_begin(st, task);
+	struct rec_life *r = life(REC_EXEC, task);
+	if (r) {
+		r->head.file = file;
+		r->other = old;
+		give(r);
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *p)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	u32 pid = task->tgid;
+
+	if (!st || !st->traced)
+		return 0;
+	bool last = BPF_CORE_READ(task, signal, live.counter) == 0;
+	if (last)
+		bpf_map_delete_elem(&members, &pid);
+	struct rec_life *r = life(REC_EXIT, task);
+	if (!r)
+		return 0;
+	r->head.row = last;
+	r->status = task->exit_code;
+	if (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT_BIT)
+		r->status = BPF_CORE_READ(task, signal, group_exit_code);
+	r->other = st->fresh;
+	r->calls = task->ioac.syscr + task->ioac.syscw - st->base_calls;
+	r->bytes = task->ioac.rchar + task->ioac.wchar - st->base_bytes;
+	r->read_bytes = task->ioac.read_bytes;
+	r->write_bytes = task->ioac.write_bytes;
+	r->in_flight = st->pending;
+	give(r);
+	return 0;
+}
+
+/* Every task of the processes that are followed from the start. */
+SEC("iter/task")
+int on_each(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
+		return 0;
+	u32 pid = task->tgid;
+	if (!bpf_map_lookup_elem(&members, &pid))
+		return 0;
+	struct task_state *st =
+		bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (st && !st->traced) {
+		st->fresh = 1;
+		st->traced = 1;
+	}
+	return 0;
+}
+
+#endif

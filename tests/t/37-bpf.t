@@ -1,0 +1,125 @@
+#!/bin/sh
+# shellcheck disable=SC2016
+# The eBPF backend: what no other can see, what it loses, and that nobody notices it.
+# (Its exactness is in 10-exact.t.)
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+[ "$BPFMODE" ] || skip_all "eBPF: it takes root and a kernel with BTF"
+
+if "$HELP/uring" file >/dev/null 2>&1; then
+	for how in plain async sqpoll; do
+		"$IOPS" run -b bpf -e all --json -o u.json -- "$HELP/uring" $how "$DIR/file" >want.json
+		ok "every request of io_uring, $how" /usr/bin/python3 - <<-'END'
+			import json
+			want, j = json.load(open("want.json")), json.load(open("u.json"))
+			kinds = [k for k in ("read", "write", "sync", "meta")]
+			got = {r["call"]: [sum(r[k][x] for k in kinds if k in r) for x in ("operations", "errors")] +
+			       [sum(r[k][x] for k in kinds[:2] if k in r) for x in ("bytes", "requested_bytes")]
+			       for r in j["by"]["call"] if r["call"].startswith("io_uring")}
+			assert got == want, (got, want)
+			assert j["run"]["verified"]["matched"] == j["run"]["verified"]["threads"] > 0, j["run"]
+		END
+	done
+	"$IOPS" run -b bpf -l u.iops -o /dev/null -- "$HELP/uring" "$DIR/file" >/dev/null
+	"$IOPS" export --to jsonl u.iops >u.jsonl
+	ok "io_uring: offsets, also of the position, and files, also registered ones" /usr/bin/python3 - "$DIR" <<-'END'
+		import json, sys
+		rows = [json.loads(l) for l in open("u.jsonl")]
+		uring = [r for r in rows if r["call"].startswith("io_uring")]
+		w = [r["offset"] for r in uring if r["call"] == "io_uring:WRITE" and r["path"] == sys.argv[1] + "/file"]
+		assert w == [i * 4096 for i in range(50)], w
+		p = [r["offset"] for r in uring if r["path"] == sys.argv[1] + "/file.position"]
+		assert p == [i * 512 for i in range(5)], p
+		f = [(r["path"], r["offset"]) for r in uring if r["call"] == "io_uring:WRITE_FIXED"]
+		assert f == [(sys.argv[1] + "/file", i * 2048) for i in range(7)], f
+	END
+else
+	skip "io_uring is not allowed here"
+fi
+
+# Attached to, the target has no tracer, and is not stopped once.
+"$HELP/loop" rw 20000000 1 >loop.out &
+loop=$!
+sleep 0.2
+"$IOPS" attach -b bpf -d 0.5 --json -o a.json $loop &
+sleep 0.3
+is "no TracerPid" "$(grep TracerPid /proc/$loop/status | cut -f2)" 0
+wait $!
+is "attach sees the calls" "$(json a.json 'j["total"]["read"]["operations"] > 1000')" True
+is "and gives the names of files that were open before" \
+	"$(json a.json 'sorted(r["path"] for r in j["by"]["file"] if r["all"]["operations"] > 100)')" "['/dev/null', '/dev/zero']"
+is "nothing is lost" "$(json a.json 'j["run"]["lost"]')" 0
+ok "the target goes on" kill -0 $loop
+kill $loop
+
+# With a ring much too small, what was seen and what was lost are all there was.
+"$IOPS" trace --layers fs --buffer 64K --json -o l.json -- "$HELP/loop" rw 1000000 1 >/dev/null
+ok "losses are counted exactly" /usr/bin/python3 - <<'END'
+import json
+j = json.load(open("l.json"))
+rows = [r for r in j["by"]["file"] if r["path"] in ("/dev/null", "/dev/zero")]
+seen = sum(r["all"]["operations"] for r in rows)
+print(seen, j["run"]["lost"])
+assert j["run"]["lost"] > 0 and not j["run"]["complete"]
+assert 2000000 <= seen + j["run"]["lost"] < 2000100, seen + j["run"]["lost"]
+END
+
+# The whole machine: other programs too, not ourselves.
+"$IOPS" trace --layers fs -d 1 --by process,file --json -o w.json & iops=$!
+sleep 0.5
+dd if=/dev/zero of=seen bs=1000 count=77 2>/dev/null
+wait $iops
+is "the whole machine" "$(json w.json '[(r["write"]["operations"], r["write"]["bytes"]) for r in j["by"]["file"] if r["path"].endswith("/seen")]')" "[(77, 77000)]"
+is "but not iops itself" "$(json w.json '[r for r in j["by"]["process"] if r["command"] == "iops" and r["all"]["operations"]]')" "[]"
+
+# Filters in the kernel.
+mkdir -p in/deep out
+work='for i in 1 2 3; do echo hello >in/deep/f; echo hello >out/f; done; head -c 100000 /dev/zero >in/big; sleep 0.06; cat in/big >/dev/null'
+paths() { json "$1" 'sorted(r["path"].split("/")[-1] for r in j["by"]["file"] if r["all"]["operations"])'; }
+"$IOPS" trace --layers fs --under in --json -o f.json -- sh -c "$work"
+is "--under keeps what is below a directory" "$(paths f.json)" "['big', 'f']"
+is "--under, counts" "$(json f.json '[(r["write"]["operations"], r["write"]["bytes"]) for r in j["by"]["file"] if r["path"].endswith("/deep/f")]')" "[(3, 18)]"
+"$IOPS" trace --layers fs --comm cat --json -o f.json -- sh -c "$work"
+is "--comm keeps a command" "$(json f.json 'sorted({r["command"] for r in j["by"]["process"] if r["all"]["operations"]})')" "['cat']"
+"$IOPS" trace --layers fs --min-size 4K --json -o f.json -- sh -c "$work"
+is "--min-size keeps the large ones" "$(json f.json 'j["total"]["all"]["size_bytes"]["min"] >= 4096 and j["total"]["write"]["operations"] > 20')" True
+dev=$(stat -c '%Hd:%Ld' in)
+"$IOPS" trace --layers fs --device "$dev" --json -o f.json -- sh -c "$work"
+is "--device keeps one file system" "$(json f.json 'sorted({r["device"] for r in j["by"]["file"] if r["all"]["operations"]})')" "['$dev']"
+"$IOPS" trace --layers fs --min-latency 0.05 --json -o f.json -- sh -c 'sleep 0.1 | cat'
+is "--min-latency keeps the slow ones" "$(json f.json 'j["total"]["all"]["operations"]')" 1
+"$IOPS" trace --layers fs --uid 65534 --json -o f.json -- sh -c 'echo a >/dev/null; setpriv --reuid 65534 sh -c "echo b >/dev/null"'
+is "--uid keeps a user's" "$(json f.json 'j["total"]["write"]["operations"]')" 1
+
+# Paths: renamed, unlinked, bind-mounted, relative.
+cat >paths.py <<'END'
+import os, sys
+f = open("one", "w", 1)
+f.write("1\n")
+os.rename("one", "two"); f.write("2\n")
+os.unlink("two"); f.write("3\n")
+os.mkdir("d"); g = open("d/x", "w", 1); os.rename("d", "e"); g.write("4\n")
+END
+"$IOPS" run -b bpf --json -o p.json -- /usr/bin/python3 paths.py
+is "names follow renames, of directories too, and unlinks" \
+	"$(json p.json 'sorted((r["path"].replace("'"$DIR"'/", ""), r["write"]["bytes"]) for r in j["by"]["file"] if r["write"]["operations"])')" \
+	"[('e/x', 2), ('one', 2), ('two', 2), ('two (deleted)', 2)]"
+mkdir m real; echo abc >real/f
+if mount --bind real m 2>/dev/null; then
+	"$IOPS" run -b bpf --json -o p.json -- sh -c 'cd m && cat f >/dev/null'
+	is "a path through a bind mount" "$(json p.json '[r["read"]["bytes"] for r in j["by"]["file"] if r["path"] == "'"$DIR"'/m/f"]')" "[4]"
+	umount m
+else
+	skip "no mount here"
+fi
+
+# Who may not is told so; the command did not run.
+chmod 755 .
+setpriv --reuid 65534 --clear-groups "$IOPS" run -b bpf -- touch never >no.out 2>&1
+is "without rights: refused" $? 125
+ok "and said what it takes" grep -q "CAP_BPF and CAP_PERFMON" no.out
+ok "and nothing ran" test ! -e never
+is "doctor says that it works" "$("$IOPS" doctor --json | tr -d ' \t\n' | grep -c '"name":"bpf","status":"works"')" 1
+is "exit status" "$("$IOPS" trace -q -o /dev/null --layers fs -- sh -c 'exit 7'; echo $?)" 7
+fails "no such process" "$IOPS" trace -p 4194000
+plan
