@@ -119,6 +119,7 @@ int ebpf_fs_open(struct bpf *b);
 void ebpf_fs_close(struct bpf *b);
 void ebpf_fs_take(struct bpf *b, const struct rec_fs *r, size_t len);
 void ebpf_fs_life(struct bpf *b, const struct rec_life *r);
+void ebpf_uring_row(struct bpf *b, const struct rec_uring *r);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);

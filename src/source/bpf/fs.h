@@ -68,7 +68,7 @@ struct fs_call {
 };
 
 extern const struct fs_call fs_calls[];
-unsigned fs_rows(void);
+unsigned fs_call_rows(void);
 
 /* only: the calls that are wanted, of those of syscalls[]; NULL: all. */
 void fs_shapes_fill(struct fs_shape table[SHAPES_ABIS][SHAPES_MAX],
@@ -91,12 +91,14 @@ struct fs_process {
 	uint32_t args; /* names: its command line */
 	uint32_t exe, uid;
 	uint64_t cgroup;
+	bool told; /* parent, user and cgroup are known */
 };
 
 struct fs_known {
 	struct names *names;
 	struct map paths;     /* name of the path: struct fs_found */
 	struct map processes; /* id: struct fs_process */
+	struct map kinds;     /* major and minor number: name of the file system */
 	uint32_t mount_ns;    /* our own */
 };
 
@@ -108,6 +110,10 @@ bool fs_known_get(const struct fs_known *k, uint32_t path, struct fs_found *f);
 void fs_known_remove(struct fs_known *k, uint32_t path);
 void fs_known_rename(struct fs_known *k, uint32_t from, uint32_t to, bool dir);
 
+/* The kind of file system that a device has; 0 unknown. */
+void fs_known_learn(struct fs_known *k, const struct fs_found *f);
+uint32_t fs_known_kind(const struct fs_known *k, const struct fs_found *f);
+
 /* Look at the path where the process is. */
 bool fs_known_ask(
 	const struct fs_known *k, const struct rec_fs *r, const char *path, bool link,
@@ -115,6 +121,7 @@ bool fs_known_ask(
 
 /* The process of a record, made if new; NULL: no memory. */
 struct fs_process *fs_known_process(struct fs_known *k, const struct rec_fs *r);
+struct fs_process *fs_known_of(struct fs_known *k, pid_t pid);
 struct fs_process *fs_known_find(const struct fs_known *k, pid_t pid);
 void fs_known_args(struct fs_known *k, struct fs_process *p, const char *text, size_t len);
 void fs_known_fork(struct fs_known *k, pid_t pid, pid_t parent);

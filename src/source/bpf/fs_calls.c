@@ -192,7 +192,7 @@ void fs_args_widen(const struct rec_fs *r, uint64_t arg[6])
 	}
 }
 
-unsigned fs_rows(void)
+unsigned fs_call_rows(void)
 {
 	return sizeof(fs_calls) / sizeof(*fs_calls) - 1;
 }
@@ -236,7 +236,7 @@ void fs_shapes_fill(
 	for (unsigned a = 0; a < SHAPES_ABIS; a++) {
 		enum abi abi = ebpf_abi(a);
 		syscall_index(abi, index);
-		for (unsigned row = 0; row < fs_rows(); row++) {
+		for (unsigned row = 0; row < fs_call_rows(); row++) {
 			const struct fs_call *c = &fs_calls[row];
 			int known = syscall_by_name(c->call);
 			if (known < 0 && c->nr[abi] > 0)

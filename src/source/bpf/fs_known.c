@@ -41,6 +41,7 @@ void fs_known_close(struct fs_known *k)
 {
 	map_empty(&k->paths);
 	map_empty(&k->processes);
+	map_fini(&k->kinds);
 }
 
 void fs_known_put(struct fs_known *k, uint32_t path, const struct fs_found *f)
@@ -85,6 +86,17 @@ void fs_known_rename(struct fs_known *k, uint32_t from, uint32_t to, bool dir)
 		map_empty(&k->paths);
 	if (known)
 		fs_known_put(k, to, &f);
+}
+
+void fs_known_learn(struct fs_known *k, const struct fs_found *f)
+{
+	if (f->fs && fs_known_kind(k, f) != f->fs)
+		map_put(&k->kinds, f->major, f->minor, f->fs);
+}
+
+uint32_t fs_known_kind(const struct fs_known *k, const struct fs_found *f)
+{
+	return f->inode ? (uint32_t)map_get(&k->kinds, f->major, f->minor) : 0;
 }
 
 bool fs_known_ask(const struct fs_known *k, const struct rec_fs *r, const char *path,
@@ -157,17 +169,22 @@ static void read_args(struct fs_known *k, struct fs_process *p)
 		fs_known_args(k, p, text, n);
 }
 
+struct fs_process *fs_known_of(struct fs_known *k, pid_t pid)
+{
+	struct fs_process *p = fs_known_find(k, pid);
+
+	if (!p && (p = process_new(k, pid)))
+		read_args(k, p);
+	return p;
+}
+
 struct fs_process *fs_known_process(struct fs_known *k, const struct rec_fs *r)
 {
-	struct fs_process *p = fs_known_find(k, (pid_t)r->head.pid);
+	struct fs_process *p = fs_known_of(k, (pid_t)r->head.pid);
 
-	if (!p) {
-		p = process_new(k, (pid_t)r->head.pid);
-		if (p && !(r->has & FS_HAS_ARGS))
-			read_args(k, p);
-	}
 	if (!p)
 		return NULL;
+	p->told = true;
 	p->ppid = (pid_t)r->ppid;
 	p->uid = r->uid;
 	p->cgroup = r->cgroup;
@@ -176,11 +193,10 @@ struct fs_process *fs_known_process(struct fs_known *k, const struct rec_fs *r)
 
 void fs_known_fork(struct fs_known *k, pid_t pid, pid_t parent)
 {
-	struct fs_process *from = fs_known_find(k, parent), *p;
+	const struct fs_process *from = fs_known_of(k, parent);
+	struct fs_process *p;
 
 	fs_known_exit(k, pid);
-	if (!from && (from = process_new(k, parent)))
-		read_args(k, from);
 	if (!from || !(p = process_new(k, pid)))
 		return;
 	*p = *from;

@@ -37,8 +37,10 @@ int ebpf_fs_open(struct bpf *b)
 
 void ebpf_fs_close(struct bpf *b)
 {
-	if (b->fs)
+	if (b->fs) {
 		fs_known_close(&b->fs->known);
+		map_fini(&b->fs->rings);
+	}
 	free(b->fs);
 }
 
@@ -95,7 +97,8 @@ static void take_paths(struct bpf *b, struct row *w)
 	const struct rec_fs *r = w->r;
 	const char *second = r->text + r->len;
 
-	if (r->has & FS_HAS_PATH && r->len > 1) {
+	/* Without a path the descriptor itself is meant: AT_EMPTY_PATH. */
+	if (r->has & FS_HAS_PATH && (r->len > 1 || !w->ok)) {
 		w->of_path = true;
 		if (w->call->form == FS_SYMLINK)
 			w->id = names_add(b->names,
@@ -165,6 +168,7 @@ static void look(struct bpf *b, struct row *w)
 	}
 	if (w->of_path) {
 		find(b, w);
+		w->found.fs = fs_known_kind(&b->fs->known, &w->found);
 		return;
 	}
 	if (!w->file.file)
@@ -173,8 +177,10 @@ static void look(struct bpf *b, struct row *w)
 	w->found.major = f->major;
 	w->found.minor = f->minor;
 	w->found.fs = w->file.fs;
-	if (w->call->form == FS_OPEN)
-		fs_known_put(&b->fs->known, f->path, &w->found);
+	if (w->call->form != FS_OPEN && w->call->form != FS_CWD)
+		return;
+	fs_known_put(&b->fs->known, f->path, &w->found);
+	fs_known_learn(&b->fs->known, &w->found);
 }
 
 /* Reads and writes past the page cache have names of their own. */
@@ -332,7 +338,7 @@ void fs_put_who(struct bpf *b, struct stream *t, const struct fs_process *p)
 		stream_text(t, names_get(b->names, p->args));
 	else
 		stream_none(t);
-	if (!p) {
+	if (!p || !p->told) {
 		stream_none(t);
 		stream_none(t);
 		return;
@@ -359,7 +365,8 @@ static void put_ours(struct bpf *b, struct stream *t, const struct row *w)
 		stream_word(t, file_type_name(type));
 	else
 		stream_none(t);
-	if (w->file.placed && w->r->has & FS_HAS_FILE && c->form != FS_EARLY)
+	bool early = c->form == FS_EARLY || c->form == FS_MAPPED || c->form == FS_MSYNC;
+	if (w->file.placed && w->r->has & FS_HAS_FILE && !early)
 		stream_i64(t, w->r->size);
 	else
 		stream_none(t);
@@ -418,11 +425,10 @@ void ebpf_fs_take(struct bpf *b, const struct rec_fs *r, size_t len)
 {
 	struct row w = { .r = r };
 
-	if (!b->fs || !b->fs->fs || len < sizeof(*r) || r->head.row >= fs_rows() ||
+	if (!b->fs || !b->fs->fs || len < sizeof(*r) || r->head.row >= fs_call_rows() ||
 		len - sizeof(*r) < (size_t)r->len + r->len2)
 		return;
-	const struct process *started = ebpf_life_find(b, (pid_t)r->head.pid);
-	if (!b->all && !(started && started->started))
+	if (!ebpf_life_caller(b, &r->head))
 		return;
 	struct fs_process *p = fs_known_process(&b->fs->known, r);
 	w.call = &fs_calls[r->head.row];
@@ -473,7 +479,7 @@ static void put_exit(struct bpf *b, const struct rec_life *r, const struct fs_pr
 	stream_u64(t, r->head.at_ns);
 	for (int i = 0; i < 7; i++)
 		stream_none(t);
-	if (p)
+	if (p && p->told)
 		stream_u64(t, p->uid);
 	else
 		stream_none(t);

@@ -11,6 +11,7 @@ struct stream;
 struct fs_rows {
 	struct stream *fs, *uring; /* NULL where not wanted */
 	struct fs_known known;
+	struct map rings; /* of io_uring: their numbers */
 };
 
 int uring_rows_open(struct bpf *b, struct fs_rows *f);

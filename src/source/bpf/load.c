@@ -2,6 +2,7 @@
  * load.c - our programs into the kernel, and what they tell out of it
  */
 #include "bpf.h"
+#include "fs.h"
 #include "iops/diag.h"
 #include "iops/trace.h"
 #include "programs.skel.h"
@@ -91,12 +92,19 @@ static int take(void *arg, void *data, size_t len)
 	case REC_EXEC:
 	case REC_EXIT:
 	case REC_CHECK:
-		if (len >= sizeof(struct rec_life))
+		if (len >= sizeof(struct rec_life)) {
+			ebpf_fs_life(b, data);
 			ebpf_life_take(b, data);
+		}
 		break;
 	case REC_URING:
-		if (len >= sizeof(struct rec_uring))
+		if (len >= sizeof(struct rec_uring)) {
+			ebpf_uring_row(b, data);
 			ebpf_uring_take(b, data);
+		}
+		break;
+	case REC_FS:
+		ebpf_fs_take(b, data, len);
 		break;
 	case REC_CALL:
 	case REC_TWO:
@@ -243,6 +251,9 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	p->rodata->filter.layers = b->layers;
 	p->rodata->filter.wake = size / 4;
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
+	p->rodata->filter.rows = b->streams && b->layers & 1 << BPF_CALLS;
+	if (p->rodata->filter.rows)
+		fs_shapes_fill((struct fs_shape(*)[SHAPES_MAX])p->rodata->fs_shapes, NULL);
 	if (args->trace)
 		err = filter_fill(
 			(struct bpf_filter *)&p->rodata->filter, &args->trace->filter);

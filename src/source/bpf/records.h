@@ -125,7 +125,7 @@ struct rec_life {
 /* An io_uring request; row is its opcode. */
 struct rec_uring {
 	struct rec head; /* at_ns: submitted */
-	__u64 dur_ns, user_data, want;
+	__u64 dur_ns, user_data, want, ring;
 	__s64 position;
 	__s32 res, fd;
 	__u32 ring_flags, sqe_flags;

@@ -31,6 +31,7 @@ static int ebpf_close(struct source *base)
 
 	ebpf_load_close(b);
 	ebpf_life_free(b);
+	ebpf_fs_close(b);
 	fdtab_free(b->fdtab);
 	free(b->seen);
 	free(b);
@@ -109,6 +110,8 @@ static int ebpf_open(struct source **out, const struct source_args *args)
 	struct bpf *b = bpf_new(args);
 	int err = b ? check_pids(b) : -ENOMEM;
 
+	if (!err && b->streams)
+		err = ebpf_fs_open(b);
 	if (!err)
 		err = ebpf_load_open(b, args);
 	if (!err && b->launch) {
