@@ -88,7 +88,7 @@ extern const struct source_ops *const source_readers[];
  */
 struct source_health {
 	const char *name, *status;
-	char reason[200], enable[120];
+	char reason[600], enable[120];
 };
 
 enum { SOURCE_HEALTH_MAX = 8 };

@@ -103,8 +103,8 @@ int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
 void ebpf_load_detach(struct bpf *b);
 void ebpf_load_close(struct bpf *b);
-/* Why programs cannot be used here, or "". */
-int ebpf_load_probe(char *why, unsigned size);
+/* Load and let go all programs of b->layers: 0 or -errno, how many; b->missing is set. */
+int ebpf_load_try(struct bpf *b, unsigned *programs);
 
 /* One record. */
 void ebpf_life_take(struct bpf *b, const struct rec_life *r);

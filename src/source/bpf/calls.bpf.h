@@ -36,31 +36,31 @@ enum form { F_PLAIN, F_VEC, F_MSG, F_MMSG, F_TWO, F_PATH, F_OPEN, F_NEWFD, F_NON
 enum { NR_RENAME = 82, NR_RENAMEAT = 264, NR_RENAMEAT2 = 316 };
 static __always_inline bool is_compat(struct task_struct *task)
 {
-	return task->thread_info.status & TS_COMPAT;
+	return GET(task, thread_info.status) & TS_COMPAT;
 }
 
 static __always_inline u32 number_of(struct pt_regs *regs)
 {
-	return (u32)regs->orig_ax;
+	return (u32)GET(regs, orig_ax);
 }
 
 static __always_inline void args_of(struct pt_regs *regs, bool compat, u64 arg[6])
 {
 	if (compat) {
-		arg[0] = (u32)regs->bx;
-		arg[1] = (u32)regs->cx;
-		arg[2] = (u32)regs->dx;
-		arg[3] = (u32)regs->si;
-		arg[4] = (u32)regs->di;
-		arg[5] = (u32)regs->bp;
+		arg[0] = (u32)GET(regs, bx);
+		arg[1] = (u32)GET(regs, cx);
+		arg[2] = (u32)GET(regs, dx);
+		arg[3] = (u32)GET(regs, si);
+		arg[4] = (u32)GET(regs, di);
+		arg[5] = (u32)GET(regs, bp);
 		return;
 	}
-	arg[0] = regs->di;
-	arg[1] = regs->si;
-	arg[2] = regs->dx;
-	arg[3] = regs->r10;
-	arg[4] = regs->r8;
-	arg[5] = regs->r9;
+	arg[0] = GET(regs, di);
+	arg[1] = GET(regs, si);
+	arg[2] = GET(regs, dx);
+	arg[3] = GET(regs, r10);
+	arg[4] = GET(regs, r8);
+	arg[5] = GET(regs, r9);
 }
 #else
 enum { NR_RENAME = -1, NR_RENAMEAT = 38, NR_RENAMEAT2 = 276 };
@@ -209,7 +209,9 @@ static __always_inline u32 counted(struct task_state *st, struct task_struct *ta
 	if (ret > 0) {
 		n = weight;
 	} else {
-		u64 now = task->ioac.syscr + task->ioac.syscw - st->base_calls;
+		struct task_io_accounting io;
+		account_read(task, &io);
+		u64 now = io.syscr + io.syscw - st->base_calls;
 		n = now - st->mine;
 		if (n > weight)
 			n = 0;
@@ -251,8 +253,9 @@ static __always_inline void fill(struct rec_call *r, struct task_state *st,
 	r->head.type = REC_CALL;
 	r->head.abi = st->abi;
 	r->head.row = s->row;
-	r->head.pid = task->tgid;
-	r->head.tid = task->pid;
+	u64 id = bpf_get_current_pid_tgid();
+	r->head.pid = id >> 32;
+	r->head.tid = (u32)id;
 	r->head.file = 0;
 	r->head.at_ns = st->enter_ns;
 	r->dur_ns = now - st->enter_ns;

@@ -12,6 +12,26 @@
 #include "fs_records.h"
 #include "records.h"
 
+/*
+ * Since 6.2: a number that is known to be a pointer, so that what it points to is read by
+ * plain loads (which yield 0 where there is nothing) instead of calls; and without the
+ * search through all names of the kernel, 0.1 ms each, that the verifier makes for loads
+ * through pointers that it trusts.
+ */
+extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
+
+#define GET(p, member)                                                                   \
+	({                                                                               \
+		typeof((p)->member) got_;                                                \
+		if (bpf_rdonly_cast)                                                     \
+			got_ = ((typeof(p))bpf_rdonly_cast((p),                          \
+					bpf_core_type_id_kernel(typeof(*(p)))))          \
+				       ->member;                                         \
+		else                                                                     \
+			got_ = BPF_CORE_READ(p, member);                                 \
+		got_;                                                                    \
+	})
+
 char LICENSE[] SEC("license") = "GPL";
 
 /* Instead of the id of a file: of no concern to the filter, by its name. */
@@ -178,13 +198,19 @@ static __always_inline int send(u32 layer, void *data, u64 size)
 	return err;
 }
 
-static __always_inline void head_fill(struct rec *r, u8 type, struct task_struct *task)
+/*
+ * The running task's. Ids come from a helper: each look through a pointer that the
+ * verifier trusts costs it a search through all names of the kernel, 0.1 ms.
+ */
+static __always_inline void head_fill(struct rec *r, u8 type)
 {
+	u64 id = bpf_get_current_pid_tgid();
+
 	r->type = type;
 	r->abi = 0;
 	r->row = 0;
-	r->pid = task->tgid;
-	r->tid = task->pid;
+	r->pid = id >> 32;
+	r->tid = (u32)id;
 	r->file = 0;
 	r->at_ns = bpf_ktime_get_ns();
 }
@@ -233,7 +259,7 @@ static __always_inline struct task_state *followed(struct task_struct *task)
 	if (!st)
 		return NULL;
 	if (!st->traced) {
-		if (!filter.all || (u32)task->tgid == filter.self)
+		if (!filter.all || bpf_get_current_pid_tgid() >> 32 == filter.self)
 			return NULL;
 		st->traced = 1;
 		st->fresh = 1;
@@ -312,15 +338,13 @@ static __always_inline bool is_gone(struct dentry *dentry)
 static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
 {
 	struct scratch *s = scratch_get();
-	struct task_struct *task = bpf_get_current_task_btf();
-
 	if (!s || !dentry || s->busy)
 		return 0;
 	s->busy = 1;
 	struct inode *inode = BPF_CORE_READ(dentry, d_inode);
 	u32 id = __sync_fetch_and_add(&files_named, 1) + 1;
 
-	head_fill(&s->file.head, REC_FILE, task);
+	head_fill(&s->file.head, REC_FILE);
 	s->file.head.file = id;
 	s->file.inode = BPF_CORE_READ(inode, i_ino);
 	s->file.size = BPF_CORE_READ(inode, i_size);
@@ -376,19 +400,17 @@ static __always_inline u32 name_file(struct file *file)
 	return name_of(BPF_CORE_READ(file, f_path.dentry), BPF_CORE_READ(file, f_path.mnt));
 }
 
-/* Since 6.2: a number that is known to be a pointer, so that what it points to is read
- * by plain loads (which yield 0 where there is nothing) instead of calls. */
-extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
-
 /* The open file of a descriptor of a task, or NULL. */
 static __always_inline struct file *file_of(struct task_struct *task, s32 fd)
 {
-	struct fdtable *fdt = task->files ? task->files->fdt : NULL;
-	struct file *file = NULL;
+	struct files_struct *files = GET(task, files);
+	struct fdtable *fdt = GET(files, fdt);
+	struct file *file = NULL, **table;
 
-	if (fd < 0 || !fdt || (u32)fd >= fdt->max_fds)
+	if (fd < 0 || !fdt || (u32)fd >= GET(fdt, max_fds))
 		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), fdt->fd + fd);
+	table = GET(fdt, fd);
+	bpf_probe_read_kernel(&file, sizeof(file), table + fd);
 	return file;
 }
 
@@ -403,23 +425,14 @@ struct looked {
 
 static __always_inline void look(struct file *file, struct looked *v)
 {
-	if (bpf_core_type_exists(struct file) && bpf_rdonly_cast) {
-		struct file *f = bpf_rdonly_cast(file, bpf_core_type_id_kernel(struct file));
-		struct dentry *d = f->f_path.dentry;
-		v->dentry = d;
-		v->inode = d->d_inode;
-		v->gone = !d->d_hash.pprev;
-		v->pos = f->f_pos;
-		v->flags = f->f_flags;
-		v->mode = f->f_mode;
-		return;
-	}
-	v->dentry = BPF_CORE_READ(file, f_path.dentry);
-	v->inode = BPF_CORE_READ(v->dentry, d_inode);
-	v->gone = is_gone(v->dentry);
-	v->pos = BPF_CORE_READ(file, f_pos);
-	v->flags = BPF_CORE_READ(file, f_flags);
-	v->mode = BPF_CORE_READ(file, f_mode);
+	struct dentry *d = GET(file, f_path.dentry);
+
+	v->dentry = d;
+	v->inode = GET(d, d_inode);
+	v->gone = !GET(d, d_hash.pprev);
+	v->pos = GET(file, f_pos);
+	v->flags = GET(file, f_flags);
+	v->mode = GET(file, f_mode);
 }
 
 /* The id of the file, by the memory of the task's calls before. */

@@ -8,10 +8,21 @@
 
 enum { SIGNAL_GROUP_EXIT_BIT = 4 };
 
+/* The kernel's own account of a task: /proc/PID/task/TID/io. */
+static __always_inline void account_read(struct task_struct *task, struct task_io_accounting *io)
+{
+	__builtin_memset(io, 0, sizeof(*io));
+	if (bpf_core_field_exists(task->ioac.rchar))
+		bpf_core_read(io, sizeof(*io), &task->ioac);
+}
+
 static __always_inline void account_begin(struct task_state *st, struct task_struct *task)
 {
-	st->base_calls = task->ioac.syscr + task->ioac.syscw;
-	st->base_bytes = task->ioac.rchar + task->ioac.wchar;
+	struct task_io_accounting io;
+
+	account_read(task, &io);
+	st->base_calls = io.syscr + io.syscw;
+	st->base_bytes = io.rchar + io.wchar;
 	st->mine = 0;
 }
 
@@ -21,7 +32,9 @@ static __always_inline struct rec_life *life(u8 type, struct task_struct *task)
 
 	if (!r)
 		return NULL;
-	head_fill(&r->head, type, task);
+	head_fill(&r->head, type);
+	r->head.pid = BPF_CORE_READ(task, tgid);
+	r->head.tid = BPF_CORE_READ(task, pid);
 	r->other = 0;
 	r->status = 0;
 	r->calls = r->bytes = r->read_bytes = r->write_bytes = r->in_flight = 0;
@@ -33,11 +46,13 @@ static __always_inline struct rec_life *life(u8 type, struct task_struct *task)
 static __always_inline void account_end(struct task_state *st, struct task_struct *task)
 {
 	struct rec_life *r = life(REC_CHECK, task);
+	struct task_io_accounting io;
 
 	if (!r)
 		return;
-	r->calls = task->ioac.syscr + task->ioac.syscw - st->base_calls;
-	r->bytes = task->ioac.rchar + task->ioac.wchar - st->base_bytes;
+	account_read(task, &io);
+	r->calls = io.syscr + io.syscw - st->base_calls;
+	r->bytes = io.rchar + io.wchar - st->base_bytes;
 	give(r);
 }
 
@@ -46,7 +61,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *mine = bpf_task_storage_get(&tasks, task, 0, 0), *st;
-	bool thread = child->tgid == task->tgid;
+	u32 pid = BPF_CORE_READ(child, tgid), mypid = bpf_get_current_pid_tgid() >> 32;
+	bool thread = pid == mypid;
 
 	if (!mine || !mine->traced || (!filter.follow && !thread))
 		return 0;
@@ -56,13 +72,12 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	st->traced = 1;
 	st->fresh = 0;
 	account_begin(st, child);
-	u32 pid = child->tgid;
 	u8 one = 1;
 	if (!thread)
 		bpf_map_update_elem(&members, &pid, &one, BPF_ANY);
 	struct rec_life *r = life(REC_FORK, child);
 	if (r) {
-		r->other = task->tgid;
+		r->other = mypid;
 		give(r);
 	}
 	return 0;
@@ -92,7 +107,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
-	u32 pid = task->tgid;
+	u32 pid = bpf_get_current_pid_tgid() >> 32;
 
 	if (!st || !st->traced)
 		return 0;
@@ -103,14 +118,16 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (!r)
 		return 0;
 	r->head.row = last;
-	r->status = task->exit_code;
+	r->status = BPF_CORE_READ(task, exit_code);
 	if (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT_BIT)
 		r->status = BPF_CORE_READ(task, signal, group_exit_code);
 	r->other = st->fresh;
-	r->calls = task->ioac.syscr + task->ioac.syscw - st->base_calls;
-	r->bytes = task->ioac.rchar + task->ioac.wchar - st->base_bytes;
-	r->read_bytes = task->ioac.read_bytes;
-	r->write_bytes = task->ioac.write_bytes;
+	struct task_io_accounting io;
+	account_read(task, &io);
+	r->calls = io.syscr + io.syscw - st->base_calls;
+	r->bytes = io.rchar + io.wchar - st->base_bytes;
+	r->read_bytes = io.read_bytes;
+	r->write_bytes = io.write_bytes;
 	r->in_flight = st->pending;
 	give(r);
 	return 0;

@@ -206,9 +206,14 @@ static int filter_fill(struct bpf_filter *f, const struct trace_filter *t)
 	return 0;
 }
 
+static int load_only(struct bpf *b)
+{
+	return programs__load(b->programs);
+}
+
 static int load_attach(struct bpf *b)
 {
-	int err = programs__load(b->programs);
+	int err = load_only(b);
 
 	return err < 0 ? err : programs__attach(b->programs);
 }
@@ -323,21 +328,20 @@ void ebpf_load_close(struct bpf *b)
 		programs__destroy(b->programs);
 }
 
-int ebpf_load_probe(char *why, unsigned size)
+int ebpf_load_try(struct bpf *b, unsigned *programs)
 {
-	libbpf_set_print(quiet);
-	struct programs *p = programs__open();
-	int err = p ? programs__load(p) : -errno;
+	struct bpf_program *p;
 
-	*why = 0;
-	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
-		snprintf(why, size, "the kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
-	else if (err == -EPERM || err == -EACCES)
-		snprintf(why, size, "it takes root, or CAP_BPF and CAP_PERFMON");
-	else if (err < 0)
-		snprintf(
-			why, size, "the kernel refuses the programs: %s", strerror(-err));
-	if (p)
-		programs__destroy(p);
+	libbpf_set_print(quiet);
+	b->programs = programs__open();
+	int err = b->programs ? choose(b) : -errno;
+	if (!err)
+		err = undisturbed(b, load_only);
+	*programs = 0;
+	if (b->programs) {
+		bpf_object__for_each_program(p, b->programs->obj) *programs +=
+			bpf_program__autoload(p);
+	}
+	ebpf_load_close(b);
 	return err;
 }

@@ -201,13 +201,3 @@ const struct source_ops source_bpf = {
 	.stop = ebpf_stop,
 	.close = ebpf_close,
 };
-
-unsigned bpf_health(struct source_health *row)
-{
-	*row = (struct source_health){ .name = "bpf", .status = "works" };
-	if (ebpf_load_probe(row->reason, sizeof(row->reason)) < 0) {
-		row->status = "no";
-		snprintf(row->enable, sizeof(row->enable), "run iops as root");
-	}
-	return 1;
-}

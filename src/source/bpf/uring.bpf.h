@@ -105,11 +105,11 @@ int BPF_PROG(uring_submit, struct io_kiocb *req)
 	u64 key = (u64)req;
 
 	/* The kernel's own thread may submit: it is one of the process. */
-	if (!member(task->tgid) && !traced(task))
+	if (!member(bpf_get_current_pid_tgid() >> 32) && !traced(task))
 		return 0;
 	r.at_ns = bpf_ktime_get_ns();
-	r.pid = task->tgid;
-	r.tid = task->pid;
+	r.pid = bpf_get_current_pid_tgid() >> 32;
+	r.tid = (u32)bpf_get_current_pid_tgid();
 	r.opcode = BPF_CORE_READ(req, opcode);
 	r.ring = (u64)BPF_CORE_READ(req, ctx);
 	r.sqe_flags = BPF_CORE_READ(req, flags);
