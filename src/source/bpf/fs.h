@@ -64,13 +64,14 @@ struct fs_call {
 	bool data;          /* the result is bytes */
 	bool moves;         /* ... by which the position of the file moves on */
 	bool gone;          /* removes what the path names */
+	bool makes;         /* what was there before it is another one */
 	bool link;          /* a symbolic link at the end of the path is meant itself */
 };
 
 extern const struct fs_call fs_calls[];
 unsigned fs_call_rows(void);
 
-/* only: the calls that are wanted, of those of syscalls[]; NULL: all. */
+/* only: the calls that are wanted; programs that begin are in any case. NULL: all. */
 void fs_shapes_fill(struct fs_shape table[SHAPES_ABIS][SHAPES_MAX],
 	const struct syscall_set *only);
 
@@ -82,7 +83,7 @@ struct fs_found {
 	uint64_t inode; /* 0: unknown */
 	uint32_t major, minor;
 	uint32_t fs; /* name; 0 unknown */
-	bool dir;
+	bool dir, since;
 };
 
 /* A process, as its rows show it. */
@@ -114,10 +115,10 @@ void fs_known_rename(struct fs_known *k, uint32_t from, uint32_t to, bool dir);
 void fs_known_learn(struct fs_known *k, const struct fs_found *f);
 uint32_t fs_known_kind(const struct fs_known *k, const struct fs_found *f);
 
-/* Look at the path where the process is. */
-bool fs_known_ask(
-	const struct fs_known *k, const struct rec_fs *r, const char *path, bool link,
-	struct fs_found *f);
+/* What the path of a call leads to now, where the process is. Whether there is anything;
+ * since: it may have got there after the call. */
+bool fs_known_ask(const struct fs_known *k, const struct rec_fs *r, const char *path,
+	bool link, struct fs_found *f);
 
 /* The process of a record, made if new; NULL: no memory. */
 struct fs_process *fs_known_process(struct fs_known *k, const struct rec_fs *r);

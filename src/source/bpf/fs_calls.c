@@ -71,16 +71,16 @@ const struct fs_call fs_calls[] = {
 	C(renameat2, "rename", .fd = 1, .path = 2, .fd2 = 3, .path2 = 4, FLAGS(5, RENAME), LINK),
 	C(link, "link", .path = 1, .path2 = 2, LINK),
 	C(linkat, "link", .fd = 1, .path = 2, .fd2 = 3, .path2 = 4, FLAGS(5, AT), LINK),
-	C(symlink, "symlink", .form = FS_SYMLINK, .path = 1, .path2 = 2, LINK),
-	C(symlinkat, "symlink", .form = FS_SYMLINK, .path = 1, .fd2 = 2, .path2 = 3, LINK),
+	C(symlink, "symlink", .form = FS_SYMLINK, .path = 1, .path2 = 2, .makes = true, LINK),
+	C(symlinkat, "symlink", .form = FS_SYMLINK, .path = 1, .fd2 = 2, .path2 = 3, .makes = true, LINK),
 	C(unlink, "unlink", .path = 1, .gone = true, LINK),
 	C(unlinkat, "unlink", .other = "rmdir", .when = AT_REMOVEDIR, .fd = 1, .path = 2,
 		.flags = 3, .gone = true, LINK),
 	C(rmdir, "rmdir", .path = 1, .gone = true, LINK),
-	C(mkdir, "mkdir", .path = 1, FLAGS(2, MODE)),
-	C(mkdirat, "mkdir", .fd = 1, .path = 2, FLAGS(3, MODE)),
-	C(mknod, "mknod", .path = 1, FLAGS(2, MODE), LINK),
-	C(mknodat, "mknod", .fd = 1, .path = 2, FLAGS(3, MODE), LINK),
+	C(mkdir, "mkdir", .path = 1, FLAGS(2, MODE), .makes = true),
+	C(mkdirat, "mkdir", .fd = 1, .path = 2, FLAGS(3, MODE), .makes = true),
+	C(mknod, "mknod", .path = 1, FLAGS(2, MODE), LINK, .makes = true),
+	C(mknodat, "mknod", .fd = 1, .path = 2, FLAGS(3, MODE), LINK, .makes = true),
 	C(chmod, "setattr", .path = 1, FLAGS(2, MODE)),
 	C(fchmod, "setattr", .fd = 1, FLAGS(2, MODE)),
 	C(fchmodat, "setattr", .fd = 1, .path = 2, FLAGS(3, MODE)),
@@ -239,14 +239,13 @@ void fs_shapes_fill(
 		for (unsigned row = 0; row < fs_call_rows(); row++) {
 			const struct fs_call *c = &fs_calls[row];
 			int known = syscall_by_name(c->call);
+			if (only && c->form != FS_EXEC &&
+				(known < 0 || !syscall_wanted(only, known)))
+				continue;
 			if (known < 0 && c->nr[abi] > 0)
 				shape(&table[a][c->nr[abi]], row, abi, c->nr[abi]);
-			if (known < 0 ||
-				(only && syscalls[known].sets & SET_ALL &&
-					!syscall_wanted(only, known)))
-				continue;
 			for (int nr = 0; nr < NR_MAX && nr < SHAPES_MAX; nr++)
-				if (index[nr] == known)
+				if (known >= 0 && index[nr] == known)
 					shape(&table[a][nr], row, abi, nr);
 		}
 	}

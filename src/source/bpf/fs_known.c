@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { ARGS_SHOWN = 512, PATHS_KEPT = 1 << 18 };
+enum { ARGS_SHOWN = 512, PATHS_KEPT = 1 << 18, TICK_NS = 10 * 1000 * 1000 };
 
 static void map_empty(struct map *m)
 {
@@ -99,11 +99,36 @@ uint32_t fs_known_kind(const struct fs_known *k, const struct fs_found *f)
 	return f->inode ? (uint32_t)map_get(&k->kinds, f->major, f->minor) : 0;
 }
 
+/* How long after the end of a call something happened to a file; < 0: before it. */
+static int64_t after(const struct statx_timestamp *t, const struct rec_fs *r)
+{
+	struct timespec real, mono;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	clock_gettime(CLOCK_MONOTONIC, &mono);
+	int64_t ago = (real.tv_sec - t->tv_sec) * INT64_C(1000000000) + real.tv_nsec -
+		      t->tv_nsec;
+	int64_t call = mono.tv_sec * INT64_C(1000000000) + mono.tv_nsec -
+		       (int64_t)(r->head.at_ns + r->dur_ns);
+	return call - ago;
+}
+
+/* Whether what lies there now did when the call ended: it was made by it, or has not
+ * been changed since, as it would be by a rename. Clocks of files tick. */
+static bool was_there(const struct statx *st, const struct rec_fs *r, bool made)
+{
+	int64_t born = after(&st->stx_btime, r);
+
+	if (!made || !(st->stx_mask & STATX_BTIME))
+		return after(&st->stx_ctime, r) <= 0;
+	return born <= 0 && born >= -(int64_t)r->dur_ns - TICK_NS;
+}
+
 bool fs_known_ask(const struct fs_known *k, const struct rec_fs *r, const char *path,
 	bool link, struct fs_found *f)
 {
 	char there[REC_PATH_MAX + 40] = "";
-	struct stat st;
+	struct statx st;
 
 	/* Of a process that sees other mounts than we do. */
 	if (r->mount_ns != k->mount_ns)
@@ -112,12 +137,14 @@ bool fs_known_ask(const struct fs_known *k, const struct rec_fs *r, const char *
 	if (strlen(path) >= sizeof(there) - n)
 		return false;
 	strcpy(there + n, path);
-	if ((link ? lstat(there, &st) : stat(there, &st)) < 0)
+	if (statx(AT_FDCWD, there, link ? AT_SYMLINK_NOFOLLOW : 0,
+		    STATX_BASIC_STATS | STATX_BTIME, &st) < 0)
 		return false;
-	*f = (struct fs_found){ .inode = st.st_ino,
-		.major = major(st.st_dev),
-		.minor = minor(st.st_dev),
-		.dir = S_ISDIR(st.st_mode) };
+	*f = (struct fs_found){ .inode = st.stx_ino,
+		.major = st.stx_dev_major,
+		.minor = st.stx_dev_minor,
+		.dir = S_ISDIR(st.stx_mode),
+		.since = !was_there(&st, r, fs_calls[r->head.row].makes) };
 	return true;
 }
 

@@ -103,7 +103,7 @@ static void take_paths(struct bpf *b, struct row *w)
 		if (w->call->form == FS_SYMLINK)
 			w->id = names_add(b->names,
 				strncpy(w->path, r->text, REC_PATH_MAX), r->len - 1);
-		else
+		else if (r->len > 1)
 			w->id = plain(b, r->head.file, r->text, r->len - 1, w->path);
 	}
 	if (r->has & FS_HAS_PATH2 && r->len2)
@@ -120,38 +120,55 @@ static bool of_link(const struct row *w)
 	return w->call->link || at & AT_SYMLINK_NOFOLLOW;
 }
 
-static void find_renamed(struct bpf *b, struct row *w)
+/* What lies at a path now, unless that may have come there since; then what was seen of
+ * it last, if before is its path of then. */
+static bool find_now(struct bpf *b, struct row *w, const char *path, uint32_t before)
 {
 	struct fs_known *k = &b->fs->known;
 	struct fs_found now = { 0 };
-	bool there = fs_known_ask(k, w->r, w->path2, true, &now);
+	bool there = fs_known_ask(k, w->r, path, of_link(w), &now);
 
-	if (!fs_known_get(k, w->id, &w->found))
-		w->found = now;
+	if ((there && !now.since) || !fs_known_get(k, before, &w->found))
+		w->found = there && !now.since ? now : (struct fs_found){ 0 };
+	return there && now.dir;
+}
+
+static void find_renamed(struct bpf *b, struct row *w)
+{
+	struct fs_known *k = &b->fs->known;
+	bool dir = find_now(b, w, w->path2, w->id);
+
 	if (w->call->words == WORDS_RENAME && arg(w, w->call->flags) & 2) {
 		fs_known_remove(k, w->id); /* exchanged */
 		fs_known_remove(k, w->id2);
+		w->found = (struct fs_found){ 0 };
 		return;
 	}
-	fs_known_rename(k, w->id, w->id2, there && now.dir);
+	fs_known_rename(k, w->id, w->id2, dir);
 }
 
 /* What a path that is not open is. */
 static void find(struct bpf *b, struct row *w)
 {
 	struct fs_known *k = &b->fs->known;
+	uint32_t id = w->id2 ? w->id2 : w->id;
 
 	if (!w->ok || (!*w->path && !*w->path2))
 		return;
-	if (w->r->has & FS_HAS_INODE)
+	if (w->r->has & FS_HAS_INODE) {
 		fs_known_put(k, w->id, &w->found);
-	else if (w->call->gone) {
+	} else if (w->call->gone) {
 		fs_known_get(k, w->id, &w->found);
 		fs_known_remove(k, w->id);
-	} else if (w->id2 && !strcmp(w->call->op, "rename"))
+	} else if (w->id2 && !strcmp(w->call->op, "rename")) {
 		find_renamed(b, w);
-	else if (fs_known_ask(k, w->r, w->id2 ? w->path2 : w->path, of_link(w), &w->found))
-		fs_known_put(k, w->id2 ? w->id2 : w->id, &w->found);
+	} else {
+		if (w->call->makes)
+			fs_known_remove(k, id);
+		find_now(b, w, w->id2 ? w->path2 : w->path, w->call->makes ? 0 : w->id);
+		if (w->found.inode)
+			fs_known_put(k, id, &w->found);
+	}
 }
 
 /* What an open file is, or what a call said that it is. */

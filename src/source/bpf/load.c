@@ -258,7 +258,8 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
 	p->rodata->filter.rows = b->streams && b->layers & 1 << BPF_CALLS;
 	if (p->rodata->filter.rows)
-		fs_shapes_fill((struct fs_shape(*)[SHAPES_MAX])p->rodata->fs_shapes, NULL);
+		fs_shapes_fill((struct fs_shape(*)[SHAPES_MAX])p->rodata->fs_shapes,
+			args->want_given ? args->want : NULL);
 	if (args->trace)
 		err = filter_fill(
 			(struct bpf_filter *)&p->rodata->filter, &args->trace->filter);
