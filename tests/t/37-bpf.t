@@ -37,6 +37,19 @@ else
 	skip "io_uring is not allowed here"
 fi
 
+if "$HELP/aio" file >/dev/null 2>&1; then
+	"$IOPS" run -b bpf --json -o u.json -- "$HELP/aio" file >want.json
+	ok "every request of Linux AIO" /usr/bin/python3 - <<-'END'
+		import json
+		want, j = json.load(open("want.json")), json.load(open("u.json"))
+		got = {r["call"]: [sum(r[k]["operations"] for k in ("read", "write", "sync") if k in r), r["read"]["bytes"] + r["write"]["bytes"]]
+		       for r in j["by"]["call"] if r["call"].startswith("aio")}
+		assert got == want, (got, want)
+	END
+else
+	skip "Linux AIO is not allowed here"
+fi
+
 # Attached to, the target has no tracer, and is not stopped once.
 "$HELP/loop" rw 20000000 1 >loop.out &
 loop=$!
@@ -70,7 +83,7 @@ sleep 0.5
 dd if=/dev/zero of=seen bs=1000 count=77 2>/dev/null
 wait $iops
 is "the whole machine" "$(json w.json '[(r["write"]["operations"], r["write"]["bytes"]) for r in j["by"]["file"] if r["path"].endswith("/seen")]')" "[(77, 77000)]"
-is "but not iops itself" "$(json w.json '[r for r in j["by"]["process"] if r["command"] == "iops" and r["all"]["operations"]]')" "[]"
+is "but not iops itself" "$(json w.json '[r for r in j["by"]["process"] if r.get("exe") == "'"$IOPS"'" and r["all"]["operations"]]')" "[]"
 
 # Filters in the kernel.
 mkdir -p in/deep out

@@ -76,7 +76,7 @@ struct bpf {
 	struct map processes, accounts; /* by id: struct process, struct account */
 	struct seen *seen;
 	uint32_t nseen;
-	uint32_t uring_call[256]; /* of each opcode; names_call() */
+	uint32_t uring_call[2][256]; /* of each opcode, and of AIO; names_call() */
 
 	struct sink *sink; /* of the step */
 	int error;         /* of it */
@@ -99,6 +99,7 @@ enum abi ebpf_abi(unsigned abi);
 /* load.c. Say what is wrong; 0 or -errno. */
 int ebpf_load_open(struct bpf *b, const struct source_args *args);
 int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n);
+int ebpf_load_last(struct bpf *b); /* accounts of those who go on */
 int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
 void ebpf_load_detach(struct bpf *b);
@@ -113,6 +114,7 @@ void ebpf_calls_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
 /* The name of an opcode: "READ". */
 const char *ebpf_uring_name(unsigned opcode);
+const char *ebpf_aio_name(unsigned command);
 
 /* Rows of calls and of processes, if there are streams. */
 int ebpf_fs_open(struct bpf *b);

@@ -20,15 +20,6 @@ enum {
 	VEC_MAX = 1024,
 };
 
-/* fs.bpf.h: what the stream fs is told of a call, when it begins and when it has ended. */
-static int fs_enter(struct task_state *st);
-static int fs_exit(struct task_state *st, s64 ret, u64 now);
-
-static __always_inline bool fs_shown(bool compat, u32 nr)
-{
-	return filter.rows && fs_shapes[compat][nr & (SHAPES_MAX - 1)].on;
-}
-
 /* enum syscall_form of iops/syscalls.h, which has too much else. */
 enum form { F_PLAIN, F_VEC, F_MSG, F_MMSG, F_TWO, F_PATH, F_OPEN, F_NEWFD, F_NONE, F_CONTROL };
 
@@ -91,42 +82,6 @@ static __always_inline void socketcall(struct task_state *st)
 	bpf_probe_read_user(word, sizeof(word), (void *)st->arg[1]);
 	for (int i = 0; i < 6; i++)
 		st->arg[i] = word[i];
-}
-
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = traced(task);
-
-	if (!st)
-		return 0;
-	st->pending = 0;
-	if (st->fresh) {
-		st->fresh = 0;
-		account_begin(st, task);
-	}
-	bool compat = is_compat(task);
-	if ((u64)nr >= SHAPES_MAX - 32)
-		return 0;
-	u8 how = shapes[compat][nr & (SHAPES_MAX - 1)].how;
-	if (how == HOW_NONE && !fs_shown(compat, nr))
-		return 0;
-	args_of(regs, compat, st->arg);
-	st->nr = nr;
-	st->abi = compat;
-	st->pending = 1;
-	if (filter.rows)
-		fs_enter(st);
-	if (how == HOW_EXEC) {
-		account_end(st, task);
-		account_begin(st, task);
-		return 0;
-	}
-	if (how == HOW_SOCKETCALL)
-		socketcall(st);
-	st->enter_ns = bpf_ktime_get_ns();
-	return 0;
 }
 
 /* Of an array of the program's memory: bytes that its iovecs ask for. */
@@ -480,42 +435,6 @@ static __always_inline bool is_rename(u32 nr, bool compat)
 	if (compat)
 		return nr == 38 || nr == 302 || nr == 353;
 	return nr == NR_RENAME || nr == NR_RENAMEAT || nr == NR_RENAMEAT2;
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	if (ret == 0 && is_rename(number_of(regs), is_compat(task)))
-		__sync_fetch_and_add(&renames, 1);
-	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
-	if (!st || !st->pending)
-		return 0;
-	u64 now = bpf_ktime_get_ns();
-	st->pending = 0;
-	u32 nr = st->nr & (SHAPES_MAX - 1), abi = st->abi & 1;
-	volatile const struct call_shape *s = &shapes[abi][nr];
-	if (filter.rows)
-		fs_exit(st, ret, now);
-	if (s->how == HOW_EXEC) { /* what it read of the program is none of the program's */
-		account_begin(st, task);
-		return 0;
-	}
-	if (!s->how)
-		return 0;
-	u8 count = counted(st, task, s->weight, ret);
-	if (!s->wanted && !count)
-		return 0;
-	if (s->form == F_TWO)
-		out_two(st, task, s, ret, now, count);
-	else if (s->path >= 0 && !(s->form == F_OPEN && ret >= 0))
-		out_path(st, ret, now, abi, nr);
-	else if (s->form == F_MMSG)
-		out_mmsg(st, ret, now, abi, nr);
-	else
-		out_call(st, task, s, ret, now, count);
-	return 0;
 }
 
 #endif

@@ -6,6 +6,11 @@
 
 #include "calls.bpf.h"
 
+static __always_inline bool fs_shown(bool compat, u32 nr)
+{
+	return filter.rows && fs_shapes[compat][nr & (SHAPES_MAX - 1)].on;
+}
+
 /* Room for two paths, and for what the verifier believes of their lengths. */
 struct fs_pad {
 	struct rec_fs r;

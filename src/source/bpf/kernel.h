@@ -224,6 +224,15 @@ struct task_struct {
 	struct task_io_accounting ioac;
 };
 
+struct kernel_siginfo {
+	int si_signo, si_errno, si_code;
+	union {
+		struct {
+			s32 _pid;
+		} _kill;
+	} _sifields;
+};
+
 struct linux_binprm {
 	struct file *file;
 	const char *filename;

@@ -136,7 +136,7 @@ static void settle(struct account *a, const struct rec_life *r)
 
 	if (!sure)
 		a->off_calls += calls;
-	if (!sure || !r->in_flight)
+	if (!sure || (!calls && r->in_flight < 2))
 		a->off_bytes += bytes;
 	a->counted += a->calls;
 	a->calls = a->bytes = 0;
@@ -241,9 +241,25 @@ static void on_exit_of(struct bpf *b, const struct rec_life *r)
 	b->living--;
 }
 
+/* The command got a signal, and perhaps goes on. */
+static void on_signal(struct bpf *b, const struct rec_life *r)
+{
+	struct launch *l = b->launch;
+	uint32_t sig = r->other;
+
+	if (!l || sig >= NSIG)
+		return;
+	if (sig == SIGCONT && l->stopped)
+		kill(l->front, SIGCONT);
+	l->delivered[sig].from = r->status;
+	l->delivered[sig].at_ns = r->head.at_ns;
+	l->delivered[sig].n++;
+}
+
 void ebpf_life_take(struct bpf *b, const struct rec_life *r)
 {
 	struct account *a;
+	struct process *p;
 
 	switch (r->head.type) {
 	case REC_FORK:
@@ -254,6 +270,13 @@ void ebpf_life_take(struct bpf *b, const struct rec_life *r)
 		break;
 	case REC_EXIT:
 		on_exit_of(b, r);
+		break;
+	case REC_LAST:
+		if ((p = ebpf_life_find(b, (pid_t)r->head.pid)) && p->started)
+			verdict(b, p, r);
+		break;
+	case REC_SIGNAL:
+		on_signal(b, r);
 		break;
 	case REC_CHECK:
 		if ((a = ebpf_life_account(b, (pid_t)r->head.tid)))

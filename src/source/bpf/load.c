@@ -4,6 +4,7 @@
 #include "bpf.h"
 #include "fs.h"
 #include "iops/diag.h"
+#include "iops/launch.h"
 #include "iops/trace.h"
 #include "programs.skel.h"
 
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -29,6 +31,25 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 	return 0;
 }
 
+/* Calls that are no operations, but tell of some. */
+static const struct {
+	const char *name;
+	uint8_t how;
+} told[] = {
+	{ "execve", HOW_EXEC },
+	{ "execveat", HOW_EXEC },
+	{ "socketcall", HOW_SOCKETCALL },
+	{ "io_submit", HOW_SUBMIT },
+};
+
+static uint8_t how_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
+		if (!strcmp(told[i].name, name))
+			return told[i].how;
+	return HOW_NONE;
+}
+
 /* What a call is to the programs. */
 static void shape(struct call_shape *s, const struct bpf *b, int row, enum abi abi)
 {
@@ -36,9 +57,7 @@ static void shape(struct call_shape *s, const struct bpf *b, int row, enum abi a
 
 	memset(s, 0, sizeof(*s));
 	if (d->form == FORM_CONTROL) {
-		s->how = !strncmp(d->name, "execve", 6)   ? HOW_EXEC
-			 : !strcmp(d->name, "socketcall") ? HOW_SOCKETCALL
-							  : HOW_NONE;
+		s->how = how_of(d->name);
 		return;
 	}
 	s->wanted = syscall_wanted(&b->want, row);
@@ -67,6 +86,10 @@ static void shapes_fill(
 		for (int nr = 0; nr < SHAPES_MAX - SOCKETCALLS && nr < NR_MAX; nr++)
 			if (row[nr] >= 0)
 				shape(&table[a][nr], b, row[nr], ebpf_abi(a));
+		if (!a) {
+			table[a][SYS_io_getevents].how = HOW_REAP;
+			table[a][SYS_io_pgetevents].how = HOW_REAP;
+		}
 		for (int n = 0; n < SOCKETCALLS; n++) {
 			int r = syscall_of_socketcall(n);
 			if (r >= 0)
@@ -92,12 +115,15 @@ static int take(void *arg, void *data, size_t len)
 	case REC_EXEC:
 	case REC_EXIT:
 	case REC_CHECK:
+	case REC_LAST:
+	case REC_SIGNAL:
 		if (len >= sizeof(struct rec_life)) {
 			ebpf_fs_life(b, data);
 			ebpf_life_take(b, data);
 		}
 		break;
 	case REC_URING:
+	case REC_AIO:
 		if (len >= sizeof(struct rec_uring)) {
 			ebpf_uring_row(b, data);
 			ebpf_uring_take(b, data);
@@ -252,6 +278,7 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 		return refused(-errno);
 	p->rodata->filter.all = b->all;
 	p->rodata->filter.self = getpid();
+	p->rodata->filter.command = b->launch ? b->launch->command : 0;
 	p->rodata->filter.follow = b->follow;
 	p->rodata->filter.layers = b->layers;
 	p->rodata->filter.wake = size / 4;
@@ -276,11 +303,24 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	return b->ring ? 0 : -errno;
 }
 
+/* Run a program once for every task. */
+static int walk(const struct bpf_link *link)
+{
+	int it = bpf_iter_create(bpf_link__fd(link));
+	char buf[64];
+
+	if (it < 0)
+		return -errno;
+	while (read(it, buf, sizeof(buf)) > 0)
+		;
+	close(it);
+	return 0;
+}
+
 /* These processes, as they are now, are followed. */
 int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
 {
 	uint8_t one = 1;
-	char buf[64];
 
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t key = pid[i];
@@ -290,15 +330,13 @@ int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
 			return err;
 	}
 	/* Twice: a thread may be born behind the back of the first pass. */
-	for (int pass = 0; pass < 2; pass++) {
-		int it = bpf_iter_create(bpf_link__fd(b->programs->links.on_each));
-		if (it < 0)
-			return -errno;
-		while (read(it, buf, sizeof(buf)) > 0)
-			;
-		close(it);
-	}
-	return 0;
+	int err = walk(b->programs->links.on_each);
+	return err ? err : walk(b->programs->links.on_each);
+}
+
+int ebpf_load_last(struct bpf *b)
+{
+	return walk(b->programs->links.on_last);
 }
 
 int ebpf_load_poll(struct bpf *b, int timeout_ms)

@@ -2,6 +2,5 @@
  * programs.bpf.c - all that runs in the kernel: one object, of which only what is asked
  * for and exists is loaded
  */
-#include "calls.bpf.h"
-#include "fs.bpf.h"
+#include "syscalls.bpf.h"
 #include "uring.bpf.h"

@@ -30,8 +30,10 @@ enum rec_type {
 	REC_TWO,
 	REC_PATH,
 	REC_MMSG,
-	REC_NOTE,
+	REC_LAST, /* the account of a task that runs on */
+	REC_SIGNAL, /* other: its number; status: who sent it */
 	REC_URING,
+	REC_AIO, /* a struct rec_uring too; row is its IOCB_CMD_... */
 	/* Of the other layers: block.bpf.h and the like say what follows. */
 	REC_BLOCK = 32,
 	REC_CACHE = 64,
@@ -118,7 +120,7 @@ struct rec_life {
 	__s32 status; /* EXIT: wait status; row: it was the last of its process */
 	__u64 calls, bytes; /* CHECK, EXIT: since the account began, by the kernel */
 	__u64 read_bytes, write_bytes; /* EXIT: from and to storage, of the whole task */
-	__u64 in_flight;               /* weight of the call that has not returned */
+	__u64 in_flight;               /* calls that may have been counted or not */
 	char comm[16];
 };
 
@@ -145,7 +147,7 @@ struct call_shape {
 	__u8 pad;
 };
 
-enum call_how { HOW_NONE, HOW_CALL, HOW_EXEC, HOW_SOCKETCALL };
+enum call_how { HOW_NONE, HOW_CALL, HOW_EXEC, HOW_SOCKETCALL, HOW_SUBMIT, HOW_REAP };
 
 enum { SHAPES_MAX = 512, SHAPES_ABIS = 2 };
 
@@ -153,6 +155,7 @@ enum { SHAPES_MAX = 512, SHAPES_ABIS = 2 };
 struct bpf_filter {
 	__u32 all;      /* the whole machine, not only what is followed */
 	__u32 self;     /* our own process: never */
+	__u32 command;  /* whose signals are told; 0: nobody's */
 	__u32 follow;   /* children too */
 	__u32 layers;   /* 1 << enum bpf_layer */
 	__u32 rows;     /* of the stream fs are wanted */

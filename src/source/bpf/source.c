@@ -179,6 +179,8 @@ static int ebpf_step(struct source *base, struct sink *to)
 		return b->error ? b->error : n;
 	if (!over(b))
 		return 1;
+	if (b->living && b->countable)
+		ebpf_load_last(b);
 	ebpf_load_detach(b);
 	while ((n = ebpf_load_poll(b, 0)) > 0)
 		;

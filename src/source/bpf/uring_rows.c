@@ -1,6 +1,6 @@
 /*
- * uring_rows.c - requests of io_uring as rows: all of them in the stream io_uring, those
- * on files in the stream fs as well, like the calls that would do the same
+ * uring_rows.c - requests of io_uring and of Linux AIO as rows: those of io_uring in the
+ * stream of that name, those on files in the stream fs, like the calls that do the same
  */
 #include "fs_rows.h"
 #include "iops/names.h"
@@ -15,10 +15,12 @@ static const char columns[] =
 	"fs_type,cqe_flags,cmdline,ppid,container_id,mono_ns";
 
 /* What is the work of a call, by number: IORING_OP_... data: the result is bytes. */
-static const struct {
+struct like {
 	const char *op;
 	bool data;
-} like[] = {
+};
+
+static const struct like uring_like[] = {
 	[1] = { "read", true },
 	[2] = { "write", true },
 	[3] = { "fsync", false },
@@ -51,6 +53,25 @@ static const struct {
 	[61] = { "write", true },
 };
 
+/* IOCB_CMD_... */
+static const struct like aio_like[] = {
+	{ "read", true },
+	{ "write", true },
+	{ "fsync", false },
+	{ "fdatasync", false },
+	[7] = { "read", true },
+	[8] = { "write", true },
+};
+
+static struct like like_of(const struct rec *r)
+{
+	bool aio = r->type == REC_AIO;
+	size_t n = aio ? sizeof(aio_like) / sizeof(*aio_like)
+		       : sizeof(uring_like) / sizeof(*uring_like);
+
+	return r->row < n ? (aio ? aio_like : uring_like)[r->row] : (struct like){ 0 };
+}
+
 int uring_rows_open(struct bpf *b, struct fs_rows *f)
 {
 	return streams_add(b->streams, &f->uring, "io_uring", columns);
@@ -81,9 +102,8 @@ static struct fs_found found_of(const struct bpf *b, const struct seen *s)
 static void put_offset(struct stream *t, const struct rec_uring *r, const struct seen *s)
 {
 	int64_t moved = !r->placed && r->res > 0 ? r->res : 0;
-	bool data = r->head.row < sizeof(like) / sizeof(*like) && like[r->head.row].data;
 
-	if (data && s->placed && r->position >= moved)
+	if (like_of(&r->head).data && s->placed && r->position >= moved)
 		stream_i64(t, r->position - moved);
 	else
 		stream_none(t);
@@ -166,26 +186,30 @@ static void put_call(struct bpf *b, const struct rec_uring *r, const struct proc
 	struct seen s = ebpf_files_get(b, r->head.file);
 	struct fs_found f = found_of(b, &s);
 	unsigned type = names_file(b->names, s.file)->type;
-	bool data = like[r->head.row].data;
+	struct like like = like_of(&r->head);
+	bool aio = r->head.type == REC_AIO;
 	char text[WORDS_MAX], name[40];
 
 	stream_time(t, r->head.at_ns);
-	stream_word(t, like[r->head.row].op);
+	stream_word(t, like.op);
 	stream_u64(t, r->head.pid);
 	stream_u64(t, r->head.tid);
 	stream_word(t, names_get(b->names, by->comm));
 	fs_put_path(b, t, s.file);
-	if (data)
+	if (like.data)
 		stream_u64(t, r->want);
 	else
 		stream_none(t);
 	put_offset(t, r, &s);
-	if (data)
+	if (like.data)
 		stream_i64(t, r->res > 0 ? r->res : 0);
 	else
 		stream_none(t);
 	fs_put_found(t, &f);
-	stream_word(t, fs_words(WORDS_SQE, r->sqe_flags & 0x7f, text));
+	if (aio)
+		stream_none(t);
+	else
+		stream_word(t, fs_words(WORDS_SQE, r->sqe_flags & 0x7f, text));
 	stream_u64(t, r->dur_ns);
 	stream_i64(t, r->res);
 	put_errno(t, r->res);
@@ -194,7 +218,8 @@ static void put_call(struct bpf *b, const struct rec_uring *r, const struct proc
 	fs_put_who(b, t, p);
 	put_fs(b, t, f.fs);
 	stream_u64(t, r->head.at_ns);
-	snprintf(name, sizeof(name), "io_uring:%s", ebpf_uring_name(r->head.row));
+	snprintf(name, sizeof(name), "%s:%s", aio ? "aio" : "io_uring",
+		aio ? ebpf_aio_name(r->head.row) : ebpf_uring_name(r->head.row));
 	stream_word(t, name);
 	put_fd(t, r);
 	if (type != FILE_UNKNOWN)
@@ -213,13 +238,12 @@ static void put_call(struct bpf *b, const struct rec_uring *r, const struct proc
 void ebpf_uring_row(struct bpf *b, const struct rec_uring *r)
 {
 	const struct process *by = b->fs ? ebpf_life_caller(b, &r->head) : NULL;
-	unsigned opcode = r->head.row;
 
 	if (!by)
 		return;
 	const struct fs_process *p = fs_known_of(&b->fs->known, (pid_t)r->head.pid);
-	if (b->fs->uring)
+	if (b->fs->uring && r->head.type == REC_URING)
 		put_request(b, r, by, p);
-	if (b->fs->fs && opcode < sizeof(like) / sizeof(*like) && like[opcode].op)
+	if (b->fs->fs && like_of(&r->head).op)
 		put_call(b, r, by, p);
 }
