@@ -120,6 +120,8 @@ const char *ebpf_aio_name(unsigned command);
 int ebpf_fs_open(struct bpf *b);
 void ebpf_fs_close(struct bpf *b);
 void ebpf_fs_take(struct bpf *b, const struct rec_fs *r, size_t len);
+/* Of a layer (enum bpf_layer): what found no room in the ring. */
+void ebpf_fs_lost(struct bpf *b, unsigned layer, uint64_t n);
 void ebpf_fs_life(struct bpf *b, const struct rec_life *r);
 void ebpf_uring_row(struct bpf *b, const struct rec_uring *r);
 

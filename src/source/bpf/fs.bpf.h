@@ -307,7 +307,7 @@ static __noinline int fs_exit(struct task_state *st, s64 ret, u64 now)
 		return 0;
 	fs_pointers(&p->r, st, s);
 	u64 len = (p->r.len & (2 * REC_PATH_MAX - 1)) + (p->r.len2 & (REC_PATH_MAX - 1));
-	send(BPF_CALLS, p, sizeof(p->r) + len);
+	send(BPF_ROWS, p, sizeof(p->r) + len);
 	return 0;
 }
 

@@ -72,8 +72,8 @@ extern const struct fs_call fs_calls[];
 unsigned fs_call_rows(void);
 
 /* only: the calls that are wanted; programs that begin are in any case. NULL: all. */
-void fs_shapes_fill(struct fs_shape table[SHAPES_ABIS][SHAPES_MAX],
-	const struct syscall_set *only);
+void fs_shapes_fill(
+	struct fs_shape table[SHAPES_ABIS][SHAPES_MAX], const struct syscall_set *only);
 
 /* The arguments as a 64-bit program would have given them. */
 void fs_args_widen(const struct rec_fs *r, uint64_t arg[6]);
@@ -124,7 +124,8 @@ bool fs_known_ask(const struct fs_known *k, const struct rec_fs *r, const char *
 struct fs_process *fs_known_process(struct fs_known *k, const struct rec_fs *r);
 struct fs_process *fs_known_of(struct fs_known *k, pid_t pid);
 struct fs_process *fs_known_find(const struct fs_known *k, pid_t pid);
-void fs_known_args(struct fs_known *k, struct fs_process *p, const char *text, size_t len);
+void fs_known_args(
+	struct fs_known *k, struct fs_process *p, const char *text, size_t len);
 void fs_known_fork(struct fs_known *k, pid_t pid, pid_t parent);
 void fs_known_exit(struct fs_known *k, pid_t pid);
 

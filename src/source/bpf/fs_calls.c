@@ -141,21 +141,17 @@ static const struct {
 	int16_t nr;
 	const char *how;
 } wide[] = {
-	{ 180, "aaaL" }, /* pread64 */
-	{ 181, "aaaL" },
-	{ 333, "aaaL" }, /* preadv */
-	{ 334, "aaaL" },
-	{ 378, "aaaL0a" }, /* preadv2 */
-	{ 379, "aaaL0a" },
-	{ 193, "aL" }, /* truncate64 */
-	{ 194, "aL" },
-	{ 324, "aaLL" },  /* fallocate */
-	{ 250, "aLaa" },  /* fadvise64 */
-	{ 272, "aLLa" },  /* fadvise64_64 */
-	{ 225, "aLa" },   /* readahead */
-	{ 314, "aLLa" },  /* sync_file_range */
-	{ 140, "aH-a" },  /* _llseek */
-	{ 192, "aaaaaP" }, /* mmap2 */
+	{ 180, "aaaL" },                    /* pread64 */
+	{ 181, "aaaL" }, { 333, "aaaL" },   /* preadv */
+	{ 334, "aaaL" }, { 378, "aaaL0a" }, /* preadv2 */
+	{ 379, "aaaL0a" }, { 193, "aL" },   /* truncate64 */
+	{ 194, "aL" }, { 324, "aaLL" },     /* fallocate */
+	{ 250, "aLaa" },                    /* fadvise64 */
+	{ 272, "aLLa" },                    /* fadvise64_64 */
+	{ 225, "aLa" },                     /* readahead */
+	{ 314, "aLLa" },                    /* sync_file_range */
+	{ 140, "aH-a" },                    /* _llseek */
+	{ 192, "aaaaaP" },                  /* mmap2 */
 };
 
 void fs_args_widen(const struct rec_fs *r, uint64_t arg[6])

@@ -45,7 +45,7 @@ enum {
 	FS_HAS_PATH = 4,   /* the first of the texts is a path (it may have no bytes) */
 	FS_HAS_PATH2 = 8,  /* the second one */
 	FS_HAS_INODE = 16, /* inode and dev are what the call said */
-	FS_HAS_ARGS = 32,  /* the first text is the command line, its words end with NUL */
+	FS_HAS_ARGS = 32, /* the first text is the command line, its words end with NUL */
 };
 
 /* head.file: the file, or with FS_HAS_PATH the directory that the path is relative to. */

@@ -18,7 +18,8 @@
 /* Those of IO Tracer in its order, then ours. */
 static const char columns[] =
 	"timestamp,operation,pid,tid,command,filename,size,offset,bytes_completed,inode,"
-	"device,flags,duration_ns,return_value,errno,mmap_prot,mmap_flags,address,cmdline,"
+	"device,flags,duration_ns,return_value,errno,mmap_prot,mmap_flags,address,"
+	"cmdline,"
 	"ppid,container_id,fs_type,mono_ns,"
 	"call,fd,file_type,file_size,target,target_fd,target_offset,uid";
 
@@ -42,6 +43,14 @@ void ebpf_fs_close(struct bpf *b)
 		map_fini(&b->fs->rings);
 	}
 	free(b->fs);
+}
+
+void ebpf_fs_lost(struct bpf *b, unsigned layer, uint64_t n)
+{
+	if (b->fs && b->fs->fs && layer == BPF_ROWS)
+		stream_lost(b->fs->fs, n);
+	if (b->fs && b->fs->uring && layer == BPF_URING)
+		stream_lost(b->fs->uring, n);
 }
 
 /* What the kernel gives back only when a call is made again: errno of include/linux. */
@@ -113,7 +122,7 @@ static void take_paths(struct bpf *b, struct row *w)
 /* Whether a link at the end of the path was meant itself. */
 static bool of_link(const struct row *w)
 {
-	uint64_t at = w->call->words == WORDS_AT ? arg(w, w->call->flags)
+	uint64_t at = w->call->words == WORDS_AT  ? arg(w, w->call->flags)
 		      : w->call->bits == WORDS_AT ? arg(w, w->call->more)
 						  : 0;
 
@@ -211,7 +220,7 @@ static const char *operation(struct bpf *b, const struct row *w)
 	if (!(w->r->has & FS_HAS_FILE && w->r->flags & O_DIRECT) ||
 		(type != FILE_REGULAR && type != FILE_BLOCK))
 		return c->op;
-	return !strcmp(c->op, "read")	 ? "dio_read"
+	return !strcmp(c->op, "read")    ? "dio_read"
 	       : !strcmp(c->op, "write") ? "dio_write"
 					 : c->op;
 }
@@ -274,7 +283,8 @@ static void put_flags(struct stream *t, const struct row *w)
 	char text[2 * WORDS_MAX], more[WORDS_MAX];
 	uint64_t value = c->flags ? arg(w, c->flags) : c->fixed;
 
-	if (c->words == WORDS_NONE || (c->words == WORDS_FILE && !(w->r->has & FS_HAS_FILE))) {
+	if (c->words == WORDS_NONE ||
+		(c->words == WORDS_FILE && !(w->r->has & FS_HAS_FILE))) {
 		stream_none(t);
 		return;
 	}
@@ -288,7 +298,8 @@ static void put_flags(struct stream *t, const struct row *w)
 	if (c->bits && (uint32_t)arg(w, c->more)) {
 		if (words != text)
 			strcpy(text, words);
-		strcat(strcat(text, "|"), fs_words(c->bits, (uint32_t)arg(w, c->more), more));
+		strcat(strcat(text, "|"),
+			fs_words(c->bits, (uint32_t)arg(w, c->more), more));
 		words = text;
 	}
 	stream_word(t, words);
@@ -313,7 +324,8 @@ static void put_memory(struct stream *t, const struct row *w)
 		stream_hex(t, w->arg[0]);
 	else {
 		uint64_t to = w->ok ? (uint64_t)w->r->ret : w->arg[4];
-		snprintf(text, sizeof(text), w->ok || w->arg[3] & 2 ? "%#llx -> %#llx" : "%#llx",
+		snprintf(text, sizeof(text),
+			w->ok || w->arg[3] & 2 ? "%#llx -> %#llx" : "%#llx",
 			(unsigned long long)w->arg[0], (unsigned long long)to);
 		stream_word(t, text);
 	}
@@ -397,7 +409,8 @@ static void put_ours(struct bpf *b, struct stream *t, const struct row *w)
 		stream_none(t);
 	if (two)
 		put_begun(t, w, &w->second,
-			c->at2 && arg(w, c->at2) ? (int64_t)w->r->at[1] : w->r->position2);
+			c->at2 && arg(w, c->at2) ? (int64_t)w->r->at[1]
+						 : w->r->position2);
 	else
 		stream_none(t);
 	stream_u64(t, w->r->uid);
@@ -468,7 +481,9 @@ static void put_exit(struct bpf *b, const struct rec_life *r, const struct fs_pr
 {
 	struct stream *t = b->fs->fs;
 	const struct file *exe = names_file(b->names, p ? p->exe : 0);
-	struct fs_found f = { .inode = exe->inode, .major = exe->major, .minor = exe->minor };
+	struct fs_found f = {
+		.inode = exe->inode, .major = exe->major, .minor = exe->minor
+	};
 	char buf[16], comm[17] = "";
 
 	stream_time(t, r->head.at_ns);

@@ -27,8 +27,14 @@ struct word {
 	const char *text;
 };
 
-#define W(name)       { name, #name }
-#define N(value, name) { value, #name }
+#define W(name)                                                                          \
+	{                                                                                \
+		name, #name                                                              \
+	}
+#define N(value, name)                                                                   \
+	{                                                                                \
+		value, #name                                                             \
+	}
 
 /* clang-format off */
 static const struct word open_words[] = {
@@ -173,7 +179,8 @@ const char *fs_words(enum fs_vocabulary which, uint64_t value, char out[WORDS_MA
 		return vocabulary[which].none;
 	for (const struct word *w = vocabulary[which].word; w->text; w++) {
 		bool is_number = number && !(w->value & ~number);
-		if (is_number ? (value & number) != w->value || !(left & number || !w->value)
+		if (is_number ? (value & number) != w->value ||
+					!(left & number || !w->value)
 			      : !w->value || (left & w->value) != w->value)
 			continue;
 		left &= ~w->value;

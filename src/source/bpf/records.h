@@ -15,6 +15,7 @@ enum bpf_layer {
 	BPF_CACHE,
 	BPF_NET,
 	BPF_FAULT,
+	BPF_ROWS, /* of the stream fs */
 	BPF_LIFE, /* of tasks and the names of files: what all others need */
 	NBPF_LAYERS,
 };

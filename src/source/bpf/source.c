@@ -145,6 +145,9 @@ static void tell_lost(struct bpf *b)
 		if (!n)
 			continue;
 		b->told[i] += n;
+		ebpf_fs_lost(b, i, n);
+		if (i == BPF_ROWS) /* the calls themselves are not lost with them */
+			continue;
 		ebpf_put(b, &op);
 	}
 }

@@ -137,8 +137,8 @@ static void put_fd(struct stream *t, const struct rec_uring *r)
 }
 
 /* Of the stream of io_uring. */
-static void put_request(struct bpf *b, const struct rec_uring *r, const struct process *by,
-	const struct fs_process *p)
+static void put_request(struct bpf *b, const struct rec_uring *r,
+	const struct process *by, const struct fs_process *p)
 {
 	struct stream *t = b->fs->uring;
 	struct seen s = ebpf_files_get(b, r->head.file);
