@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2086,SC2016
+# shellcheck disable=SC2086,SC2016,SC2317
 # Rows of the streams fs and io_uring say exactly what was done.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"

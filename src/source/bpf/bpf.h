@@ -4,6 +4,7 @@
  *   source.c  open, step, stop, close        load.c   programs into the kernel, the ring
  *   life.c    tasks, processes, accounts     files.c  names that the kernel sent
  *   calls.c   system calls as operations     uring.c  requests of io_uring
+ *   fs.h      and what it lists: rows of calls and requests in CSV streams
  *
  * A record of the ring goes to the part that its type says, which makes operations of it.
  */

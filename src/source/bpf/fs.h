@@ -3,7 +3,7 @@
  *
  *   fs_calls.c  which calls and what their arguments are     fs_words.c  their flags
  *   fs_rows.c   the rows of fs    fs_known.c  what paths and processes are known to be
- *   uring_rows.c  the rows of io_uring                       uring_names.c  its words
+ *   uring_rows.c  the rows of io_uring          fs_fields.c  what both have in common
  */
 #ifndef IOPS_BPF_FS_H
 #define IOPS_BPF_FS_H

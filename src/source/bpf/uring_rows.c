@@ -120,14 +120,6 @@ static void put_errno(struct stream *t, int64_t ret)
 		stream_none(t);
 }
 
-static void put_fs(struct bpf *b, struct stream *t, uint32_t fs)
-{
-	if (fs)
-		stream_word(t, names_get(b->names, fs));
-	else
-		stream_none(t);
-}
-
 static void put_fd(struct stream *t, const struct rec_uring *r)
 {
 	if (r->fd >= 0)
@@ -171,7 +163,7 @@ static void put_request(struct bpf *b, const struct rec_uring *r,
 		stream_device(t, f.major, f.minor);
 	else
 		stream_none(t);
-	put_fs(b, t, f.fs);
+	fs_put_name(b, t, f.fs);
 	stream_hex(t, r->ring_flags);
 	fs_put_who(b, t, p);
 	stream_u64(t, r->head.at_ns);
@@ -216,7 +208,7 @@ static void put_call(struct bpf *b, const struct rec_uring *r, const struct proc
 	for (int i = 0; i < 3; i++) /* mmap_prot, mmap_flags, address */
 		stream_none(t);
 	fs_put_who(b, t, p);
-	put_fs(b, t, f.fs);
+	fs_put_name(b, t, f.fs);
 	stream_u64(t, r->head.at_ns);
 	snprintf(name, sizeof(name), "%s:%s", aio ? "aio" : "io_uring",
 		aio ? ebpf_aio_name(r->head.row) : ebpf_uring_name(r->head.row));
