@@ -200,6 +200,7 @@ static int open_source(struct collection *c)
 	struct source_args args = {
 		.names = c->names,
 		.want = &o->want,
+		.want_given = o->want_given,
 		.epoch_ns = c->session.epoch_ns,
 		.pids = c->pids,
 		.npids = c->pids ? c->run.npids : 0,

@@ -7,6 +7,7 @@
  *   block.c   requests to devices            block_rows.c  these as rows
  *   cache.c   page cache, page faults        cache_rows.c  these as rows
  *   perf.c    programs at page faults
+ *   fs.h      and what it lists: rows of calls and requests in CSV streams
  *
  * A record of the ring goes to the part that its type says, which makes operations of it.
  */
@@ -25,10 +26,12 @@
 
 #include "records.h"
 
+struct fs_rows;
 struct launch;
 struct names;
 struct net;
 struct programs;
+struct rec_fs;
 struct ring_buffer;
 struct sink;
 struct streams;
@@ -53,6 +56,7 @@ struct account {
 struct seen {
 	uint32_t file; /* id in names */
 	bool placed;   /* has positions */
+	uint32_t fs;   /* name of the kind of file system */
 };
 
 struct bpf {
@@ -67,6 +71,7 @@ struct bpf {
 	unsigned npids;
 	uint32_t layers;         /* 1 << enum bpf_layer */
 	struct streams *streams; /* rows go there too; NULL: nowhere */
+	struct fs_rows *fs;      /* those of calls and requests */
 	char missing[400];       /* tracepoints that this kernel does not have */
 
 	struct programs *programs;
@@ -138,6 +143,14 @@ uint32_t ebpf_block_node(struct bpf *b, uint32_t dev);
 /* cache.c, likewise; it takes page faults, too. */
 int ebpf_cache_open(struct bpf *b);
 void ebpf_cache_close(struct bpf *b);
+/* Rows of calls and of processes, if there are streams. */
+int ebpf_fs_open(struct bpf *b);
+void ebpf_fs_close(struct bpf *b);
+void ebpf_fs_take(struct bpf *b, const struct rec_fs *r, size_t len);
+/* Of a layer (enum bpf_layer): what found no room in the ring. */
+void ebpf_fs_lost(struct bpf *b, unsigned layer, uint64_t n);
+void ebpf_fs_life(struct bpf *b, const struct rec_life *r);
+void ebpf_uring_row(struct bpf *b, const struct rec_uring *r);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);
@@ -145,6 +158,11 @@ struct seen ebpf_files_get(const struct bpf *b, uint32_t id);
 /* The file that a path means, seen from a directory (names). */
 uint32_t ebpf_files_join(
 	struct bpf *b, pid_t tid, uint32_t dir, const char *path, size_t len);
+
+/* Where that path leads, as text: absolute, without . and ..; its length or 0. */
+enum { EBPF_PATH_MAX = 2 * REC_PATH_MAX + 2 };
+size_t ebpf_files_plain(const struct bpf *b, uint32_t dir, const char *path, size_t len,
+	char full[EBPF_PATH_MAX]);
 
 /* The process of an id, made if it is new; NULL: no memory. */
 struct process *ebpf_life_process(struct bpf *b, pid_t pid);

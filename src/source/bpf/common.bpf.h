@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "fs_records.h"
 #include "records.h"
 
 /*
@@ -38,6 +39,7 @@ enum { OUTSIDE = 0x7fffffff };
 
 const volatile struct bpf_filter filter = {};
 const volatile struct call_shape shapes[SHAPES_ABIS][SHAPES_MAX] = {};
+const volatile struct fs_shape fs_shapes[SHAPES_ABIS][SHAPES_MAX] = {};
 
 /* Of each layer: records that found no room. */
 __u64 lost[NBPF_LAYERS];
@@ -69,6 +71,9 @@ struct task_state {
 		u32 id, renames;
 		u64 gone;
 	} last[4];
+	/* Of the call that is in flight, for fs.bpf.h. */
+	u32 early, early_flags;
+	u8 quiet;
 };
 
 struct {
@@ -349,6 +354,8 @@ static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
 	s->file.magic = BPF_CORE_READ(dentry, d_sb, s_magic);
 	s->file.mode = BPF_CORE_READ(inode, i_mode);
 	s->file.gone = BPF_CORE_READ(dentry, d_parent) != dentry && is_gone(dentry);
+	bpf_probe_read_kernel_str(s->file.fs, sizeof(s->file.fs),
+		BPF_CORE_READ(dentry, d_sb, s_type, name));
 	s->dentry = dentry;
 	s->mount = NULL;
 	s->file.mount = 0;

@@ -3,6 +3,7 @@
  */
 #include "bpf.h"
 #include "net.h"
+#include "fs.h"
 #include "iops/diag.h"
 #include "iops/launch.h"
 #include "iops/stream.h"
@@ -120,13 +121,20 @@ static int take(void *arg, void *data, size_t len)
 	case REC_CHECK:
 	case REC_LAST:
 	case REC_SIGNAL:
-		if (len >= sizeof(struct rec_life))
+		if (len >= sizeof(struct rec_life)) {
+			ebpf_fs_life(b, data);
 			ebpf_life_take(b, data);
+		}
 		break;
 	case REC_URING:
 	case REC_AIO:
-		if (len >= sizeof(struct rec_uring))
+		if (len >= sizeof(struct rec_uring)) {
+			ebpf_uring_row(b, data);
 			ebpf_uring_take(b, data);
+		}
+		break;
+	case REC_FS:
+		ebpf_fs_take(b, data, len);
 		break;
 	case REC_CALL:
 	case REC_TWO:
@@ -325,6 +333,10 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 		ebpf_net_shapes((struct net_shape(*)[SHAPES_MAX])p->rodata->net_shapes);
 		err = ebpf_net_open(b);
 	}
+	p->rodata->filter.rows = b->streams && b->layers & 1 << BPF_CALLS;
+	if (p->rodata->filter.rows)
+		fs_shapes_fill((struct fs_shape(*)[SHAPES_MAX])p->rodata->fs_shapes,
+			args->want_given ? args->want : NULL);
 	if (args->trace && !err)
 		err = filter_fill(
 			(struct bpf_filter *)&p->rodata->filter, &args->trace->filter);

@@ -15,6 +15,7 @@ enum bpf_layer {
 	BPF_CACHE,
 	BPF_NET,
 	BPF_FAULT,
+	BPF_ROWS, /* of the stream fs */
 	BPF_LIFE, /* of tasks and the names of files: what all others need */
 	NBPF_LAYERS,
 };
@@ -109,6 +110,7 @@ struct rec_file {
 	__s32 mount; /* id */
 	__u16 gone;  /* unlinked */
 	__u16 len;   /* of name */
+	char fs[16]; /* name of the kind of file system */
 	char name[];
 };
 
@@ -126,7 +128,7 @@ struct rec_life {
 /* An io_uring request; row is its opcode. */
 struct rec_uring {
 	struct rec head; /* at_ns: submitted */
-	__u64 dur_ns, user_data, want;
+	__u64 dur_ns, user_data, want, ring;
 	__s64 position;
 	__s32 res, fd;
 	__u32 ring_flags, sqe_flags;
@@ -198,6 +200,7 @@ struct bpf_filter {
 	__u32 command;  /* whose signals are told; 0: nobody's */
 	__u32 follow;   /* children too */
 	__u32 layers;   /* 1 << enum bpf_layer */
+	__u32 rows;     /* of the stream fs are wanted */
 	__u32 uid, uid_set;
 	__u32 dev, dev_set; /* major << 20 | minor */
 	__u32 under_set, under_dev;

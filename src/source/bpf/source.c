@@ -35,6 +35,7 @@ static int ebpf_close(struct source *base)
 
 	ebpf_load_close(b);
 	ebpf_life_free(b);
+	ebpf_fs_close(b);
 	fdtab_free(b->fdtab);
 	ebpf_block_close(b);
 	ebpf_cache_close(b);
@@ -121,6 +122,8 @@ static int ebpf_open(struct source **out, const struct source_args *args)
 		err = ebpf_block_open(b);
 	if (!err && b->layers & (1 << BPF_CACHE | 1 << BPF_FAULT))
 		err = ebpf_cache_open(b);
+	if (!err && b->streams)
+		err = ebpf_fs_open(b);
 	if (!err)
 		err = ebpf_load_open(b, args);
 	if (!err && b->launch) {
@@ -154,6 +157,9 @@ static void tell_lost(struct bpf *b)
 		if (!n)
 			continue;
 		b->told[i] += n;
+		ebpf_fs_lost(b, i, n);
+		if (i == BPF_ROWS) /* the calls themselves are not lost with them */
+			continue;
 		ebpf_put(b, &op);
 	}
 }
