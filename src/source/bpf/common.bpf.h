@@ -372,8 +372,9 @@ static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
 	s->file.len = s->len;
 	if (!s->under)
 		id = OUTSIDE;
-	else if (send(BPF_LIFE, s, sizeof(struct rec_file) + (s->len & (REC_FILE_MAX - 1))))
-		id = 0;
+	else if (bpf_ringbuf_output(&ring, s,
+			 sizeof(struct rec_file) + (s->len & (REC_FILE_MAX - 1)), wake()))
+		id = 0; /* no operation is lost by that: the next one tries again */
 	s->busy = 0;
 	return id;
 }

@@ -198,6 +198,7 @@ struct mm_struct {
 };
 
 struct vm_area_struct {
+	unsigned long vm_start, vm_pgoff;
 	struct file *vm_file;
 };
 
