@@ -229,8 +229,6 @@ static int open_source(struct collection *c)
 			"counters only",
 			strerror(-err));
 	}
-	if (!err && c->ops->about)
-		c->ops->about(c->session.source, &c->run);
 	if (err < 0 && c->job->launch)
 		diag_err(err, "cannot trace by %s; 'iops doctor' tells what works here",
 			c->ops->name);
@@ -239,6 +237,8 @@ static int open_source(struct collection *c)
 	c->run.machine_wide = !c->job->launch && !c->run.npids;
 	c->run.verifies = (c->ops == &source_ptrace || c->ops == &source_bpf) &&
 			  syscall_set_countable(&o->want);
+	if (!err && c->ops->about)
+		c->ops->about(c->session.source, &c->run);
 	if (c->ops == &source_proc && !*c->run.why)
 		snprintf(c->run.why, sizeof(c->run.why),
 			"counters only: operations and bytes as /proc/PID/io has them");

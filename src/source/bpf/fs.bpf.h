@@ -80,6 +80,21 @@ static __noinline int fs_enter(struct task_state *st)
 	return 0;
 }
 
+/* The command before it is one: that it becomes one is told. */
+static __always_inline void fs_first_exec(struct task_state *st, struct pt_regs *regs, long nr)
+{
+	bool compat = is_compat(bpf_get_current_task_btf());
+
+	if (!filter.rows || (u64)nr >= SHAPES_MAX - 32 ||
+		fs_shapes[compat][nr & (SHAPES_MAX - 1)].form != FS_EXEC)
+		return;
+	args_of(regs, compat, st->arg);
+	st->nr = nr;
+	st->abi = compat;
+	st->pending = 1;
+	fs_enter(st);
+}
+
 static __always_inline u64 fs_arg(struct task_state *st, u8 position)
 {
 	return arg_at(st, position - 1);

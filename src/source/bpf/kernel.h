@@ -110,6 +110,8 @@ struct super_block {
 	unsigned long s_magic;
 	struct file_system_type *s_type;
 	struct dentry *s_root;
+	struct block_device *s_bdev;
+	struct mount *s_mounts; /* since 6.18; see super_block___list */
 };
 
 typedef struct {
@@ -148,6 +150,8 @@ struct mount {
 	struct mount *mnt_parent;
 	struct dentry *mnt_mountpoint;
 	struct vfsmount mnt;
+	struct mount *mnt_next_for_sb;
+	struct mnt_namespace *mnt_ns;
 	int mnt_id;
 };
 
@@ -194,6 +198,7 @@ struct mm_struct {
 };
 
 struct vm_area_struct {
+	unsigned long vm_start, vm_pgoff;
 	struct file *vm_file;
 };
 

@@ -135,6 +135,47 @@ struct rec_uring {
 	__u8 placed, more, opened, pad[5];
 };
 
+/* What became of a request to a block device; head: who queued it, for which file. */
+enum block_event {
+	BLOCK_QUEUE,    /* a bio came: struct rec_block_queue */
+	BLOCK_GETRQ,    /* it got a request; since: it was queued */
+	BLOCK_MERGE,    /* it became part of one; since: it was queued */
+	BLOCK_INSERT,   /* the request went to the scheduler; since: it was got */
+	BLOCK_ISSUE,    /* to the driver; since: it was inserted */
+	BLOCK_REQUEUE,  /* back from it; since: it was issued */
+	BLOCK_COMPLETE, /* ended: struct rec_block_done; since: it was issued */
+	BLOCK_SPLIT,    /* a bio's front became a bio of its own; since: it was queued */
+	BLOCK_REMAP,    /* it goes elsewhere; since: no time, the sector that it had */
+	BLOCK_DONE,     /* a further bio of the request; since: it was queued */
+	NBLOCK_EVENTS,
+};
+
+struct rec_block {
+	struct rec head; /* row: enum block_event */
+	__u64 since_ns;  /* 0 unknown */
+	__u64 sector;    /* ~0 none */
+	__u32 bytes;
+	__u32 dev;   /* the whole disk: major << 20 | minor */
+	__u32 flags; /* the kernel's: the operation in the low byte, and REQ_ bits */
+	__u32 id;    /* of the request, since it was issued first; 0 none */
+};
+
+struct rec_block_queue {
+	struct rec_block block;
+	__u32 ppid, pad;
+	char comm[16];
+};
+
+struct rec_block_done {
+	struct rec_block block;
+	__u64 queue_ns; /* when its first bio was queued; 0 unknown */
+	__u64 wait_ns;  /* from insertion, or from getting it, to its issue */
+	__u32 failed;   /* bytes that did not get there */
+	__u16 cpu;
+	__u8 status; /* blk_status_t of the kernel, if bytes failed or there were none */
+	__u8 timed;  /* wait_ns is known */
+};
+
 /* What to do with each call, by its number: filled in before loading. */
 struct call_shape {
 	__u8 how;    /* enum call_how; 0: it is of no concern */
@@ -166,9 +207,22 @@ struct bpf_filter {
 	__u64 under_ino;    /* of a directory that files have to be below */
 	__u64 cgroup;       /* id; 0: any */
 	__u64 min_bytes, min_ns;
+	__u32 aggregate;    /* calls are summed up here, not told one by one */
 	__u32 wake;         /* bytes in the ring at which the reader is woken */
 	__u32 comm_len;
 	char comm[16];
+};
+
+/* Calls that are alike, summed up in the kernel: of one octave of size and of time. */
+struct sum_key {
+	__u32 pid, file;
+	__s32 fd;
+	__u16 row;
+	__u8 size, time, rdonly, pad[3];
+};
+
+struct sum_value {
+	__u64 calls, bytes, ns, first_ns;
 };
 
 #endif
