@@ -4,10 +4,10 @@
  *   source.c  open, step, stop, close        load.c   programs into the kernel, the ring
  *   life.c    tasks, processes, accounts     files.c  names that the kernel sent
  *   calls.c   system calls as operations     uring.c  requests of io_uring
- *   fs.h      and what it lists: rows of calls and requests in CSV streams
  *   block.c   requests to devices            block_rows.c  these as rows
  *   cache.c   page cache, page faults        cache_rows.c  these as rows
  *   perf.c    programs at page faults
+ *   fs.h      and what it lists: rows of calls and requests in CSV streams
  *
  * A record of the ring goes to the part that its type says, which makes operations of it.
  */
@@ -134,15 +134,6 @@ void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
 const char *ebpf_uring_name(unsigned opcode);
 const char *ebpf_aio_name(unsigned command);
 
-/* Rows of calls and of processes, if there are streams. */
-int ebpf_fs_open(struct bpf *b);
-void ebpf_fs_close(struct bpf *b);
-void ebpf_fs_take(struct bpf *b, const struct rec_fs *r, size_t len);
-/* Of a layer (enum bpf_layer): what found no room in the ring. */
-void ebpf_fs_lost(struct bpf *b, unsigned layer, uint64_t n);
-void ebpf_fs_life(struct bpf *b, const struct rec_life *r);
-void ebpf_uring_row(struct bpf *b, const struct rec_uring *r);
-
 /* block.c. 0 or -errno; b->streams, if there are any, get one. */
 int ebpf_block_open(struct bpf *b);
 void ebpf_block_close(struct bpf *b);
@@ -152,6 +143,14 @@ uint32_t ebpf_block_node(struct bpf *b, uint32_t dev);
 /* cache.c, likewise; it takes page faults, too. */
 int ebpf_cache_open(struct bpf *b);
 void ebpf_cache_close(struct bpf *b);
+/* Rows of calls and of processes, if there are streams. */
+int ebpf_fs_open(struct bpf *b);
+void ebpf_fs_close(struct bpf *b);
+void ebpf_fs_take(struct bpf *b, const struct rec_fs *r, size_t len);
+/* Of a layer (enum bpf_layer): what found no room in the ring. */
+void ebpf_fs_lost(struct bpf *b, unsigned layer, uint64_t n);
+void ebpf_fs_life(struct bpf *b, const struct rec_life *r);
+void ebpf_uring_row(struct bpf *b, const struct rec_uring *r);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);

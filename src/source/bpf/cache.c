@@ -81,7 +81,8 @@ static uint32_t file_of(struct bpf *b, const struct rec_cache *r)
 		return known;
 	if (r->rdev)
 		seen = ebpf_block_node(b, r->rdev);
-	else if (known && (!seen || (r->alias && !strcmp(base_of(b, seen), base_of(b, known)))))
+	else if (known &&
+		 (!seen || (r->alias && !strcmp(base_of(b, seen), base_of(b, known)))))
 		return known;
 	if (!seen)
 		return names_add_file(b->names, &f);
@@ -157,7 +158,8 @@ void ebpf_cache_take(struct bpf *b, const struct rec *r, size_t len)
 {
 	if (!b->cache)
 		return;
-	if (r->type == REC_CACHE && len >= sizeof(struct rec_cache) && r->row < NCACHE_EVENTS)
+	if (r->type == REC_CACHE && len >= sizeof(struct rec_cache) &&
+		r->row < NCACHE_EVENTS)
 		take_cache(b, (const struct rec_cache *)r);
 	else if (r->type == REC_FAULT && len >= sizeof(struct rec_fault))
 		take_fault(b, (const struct rec_fault *)r);

@@ -2,10 +2,11 @@
  * load.c - our programs into the kernel, and what they tell out of it
  */
 #include "bpf.h"
-#include "fs.h"
 #include "net.h"
+#include "fs.h"
 #include "iops/diag.h"
 #include "iops/launch.h"
+#include "iops/stream.h"
 #include "iops/trace.h"
 #include "perf.h"
 #include "programs.skel.h"
@@ -17,6 +18,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -284,6 +286,31 @@ static uint32_t ring_size(const struct trace_options *t)
 	return size;
 }
 
+/* For the manifest: what is attached, and what this kernel does not have. */
+static void note_probes(struct bpf *b)
+{
+	struct bpf_program *p;
+	size_t len;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &len);
+	const char *comma = "";
+
+	if (!f)
+		return;
+	fputs("{\"attached\": [", f);
+	bpf_object__for_each_program(p, b->programs->obj)
+	{
+		if (!bpf_program__autoload(p))
+			continue;
+		fprintf(f, "%s\"%s\"", comma, bpf_program__section_name(p));
+		comma = ", ";
+	}
+	fprintf(f, "], \"missing\": \"%s\"}", b->missing);
+	if (!fclose(f))
+		streams_note(b->streams, "probes", text);
+	free(text);
+}
+
 int ebpf_load_open(struct bpf *b, const struct source_args *args)
 {
 	uint32_t size = ring_size(args->trace);
@@ -302,15 +329,15 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	p->rodata->filter.wake = size / 4;
 	p->rodata->page_shift = __builtin_ctz((unsigned)sysconf(_SC_PAGESIZE));
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
+	if (b->layers & 1 << BPF_NET) {
+		ebpf_net_shapes((struct net_shape(*)[SHAPES_MAX])p->rodata->net_shapes);
+		err = ebpf_net_open(b);
+	}
 	p->rodata->filter.rows =
 		b->streams && !b->aggregate && b->layers & 1 << BPF_CALLS;
 	if (p->rodata->filter.rows)
 		fs_shapes_fill((struct fs_shape(*)[SHAPES_MAX])p->rodata->fs_shapes,
 			args->want_given ? args->want : NULL);
-	if (b->layers & 1 << BPF_NET) {
-		ebpf_net_shapes((struct net_shape(*)[SHAPES_MAX])p->rodata->net_shapes);
-		err = ebpf_net_open(b);
-	}
 	if (args->trace && !err)
 		err = filter_fill(
 			(struct bpf_filter *)&p->rodata->filter, &args->trace->filter);
@@ -323,6 +350,8 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 		err = undisturbed(b, load_attach);
 	if (err < 0)
 		return refused(err);
+	if (b->streams)
+		note_probes(b);
 	b->ring = ring_buffer__new(bpf_map__fd(p->maps.ring), take, b, NULL);
 	return b->ring ? 0 : -errno;
 }

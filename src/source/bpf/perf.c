@@ -35,11 +35,12 @@ static struct bpf_link *attach(struct bpf_program *p, unsigned event, int cpu)
 	return link;
 }
 
-int perf_attach(struct perf_links **out, struct bpf_program *minor, struct bpf_program *major)
+int perf_attach(
+	struct perf_links **out, struct bpf_program *minor, struct bpf_program *major)
 {
 	int cpus = libbpf_num_possible_cpus();
-	struct perf_links *l =
-		calloc(1, sizeof(*l) + 2 * (size_t)(cpus > 0 ? cpus : 0) * sizeof(*l->link));
+	struct perf_links *l = calloc(
+		1, sizeof(*l) + 2 * (size_t)(cpus > 0 ? cpus : 0) * sizeof(*l->link));
 
 	if (!l)
 		return -ENOMEM;

@@ -6,12 +6,14 @@
 #include "iops/launch.h"
 #include "iops/run.h"
 #include "iops/sink.h"
+#include "iops/stream.h"
 #include "iops/trace.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* What is still running this long after the command has ended is a daemon. */
@@ -172,6 +174,21 @@ static void sweep(struct bpf *b)
 	ebpf_load_sweep(b, false);
 }
 
+/* For the manifest: what was lost of each layer, told apart from what was not there. */
+static void note_lost(struct bpf *b)
+{
+	static const char *const name[NBPF_LAYERS] = { "fs", "uring", "block", "cache",
+		"net", "fault", "names and processes" };
+	char text[400] = "{", *p = text + 1;
+
+	for (unsigned i = 0; i < NBPF_LAYERS; i++)
+		p += sprintf(p, "%s\"%s\": %llu", i ? ", " : "", name[i],
+			(unsigned long long)b->told[i]);
+	strcpy(p, "}");
+	if (b->streams)
+		streams_note(b->streams, "lost_events", text);
+}
+
 static bool over(struct bpf *b)
 {
 	uint64_t now = now_ns();
@@ -211,6 +228,7 @@ static int ebpf_step(struct source *base, struct sink *to)
 		;
 	ebpf_load_sums(b);
 	tell_lost(b);
+	note_lost(b);
 	if (!b->all)
 		ebpf_life_end(b);
 	return b->error ? b->error : n < 0 ? n : 0;
