@@ -246,9 +246,12 @@ static __always_inline void fs_first(struct fs_pad *p, struct task_state *st,
 	struct file *file = fs_file(st, task, s, p->r.ret);
 
 	if (file) {
-		p->r.head.file = name_file(file);
-		p->r.position = BPF_CORE_READ(file, f_pos);
-		p->r.flags = BPF_CORE_READ(file, f_flags);
+		struct looked v;
+		look(file, &v);
+		s32 fd = s->form == FS_OPEN ? (s32)p->r.ret : (s32)fs_arg(st, s->fd);
+		p->r.head.file = file_id(st, fd, file, &v);
+		p->r.position = v.pos;
+		p->r.flags = v.flags;
 		p->r.size = BPF_CORE_READ(file, f_inode, i_size);
 		p->r.has |= FS_HAS_FILE;
 	}
