@@ -88,7 +88,7 @@ struct bpf {
 	struct block *block; /* of block.c; NULL: not traced */
 	struct cache *cache; /* of cache.c; likewise */
 	struct perf_links *perf;
-	uint64_t swept_ns;   /* when what the kernel side keeps back was asked for */
+	uint64_t swept_ns; /* when what the kernel side keeps back was asked for */
 
 	struct sink *sink; /* of the step */
 	int error;         /* of it */

@@ -333,7 +333,8 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 		ebpf_net_shapes((struct net_shape(*)[SHAPES_MAX])p->rodata->net_shapes);
 		err = ebpf_net_open(b);
 	}
-	p->rodata->filter.rows = b->streams && b->layers & 1 << BPF_CALLS;
+	p->rodata->filter.rows =
+		b->streams && !b->aggregate && b->layers & 1 << BPF_CALLS;
 	if (p->rodata->filter.rows)
 		fs_shapes_fill((struct fs_shape(*)[SHAPES_MAX])p->rodata->fs_shapes,
 			args->want_given ? args->want : NULL);
