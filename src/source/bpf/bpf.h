@@ -68,7 +68,9 @@ struct bpf {
 
 	struct programs *programs;
 	struct ring_buffer *ring;
-	uint64_t told[NBPF_LAYERS]; /* losses that were */
+	uint64_t told[NBPF_LAYERS];   /* losses that were */
+	uint64_t missed[NBPF_LAYERS]; /* runs of programs: ebpf_load_missed() */
+	uint64_t looked_ns;           /* when that was called last */
 
 	struct map processes, accounts; /* by id: struct process, struct account */
 	struct seen *seen;
@@ -101,6 +103,7 @@ int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n);
 int ebpf_load_last(struct bpf *b); /* accounts of those who go on */
 int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
+void ebpf_load_missed(struct bpf *b);
 void ebpf_load_detach(struct bpf *b);
 void ebpf_load_close(struct bpf *b);
 /* Load and let go all programs of b->layers: 0 or -errno, how many; b->missing is set. */
@@ -119,6 +122,7 @@ const char *ebpf_aio_name(unsigned command);
 /* block.c. 0 or -errno; b->streams, if there are any, get one. */
 int ebpf_block_open(struct bpf *b);
 void ebpf_block_close(struct bpf *b);
+void ebpf_block_lost(struct bpf *b, uint64_t events);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);
