@@ -6,6 +6,6 @@
 
 #include "iops/layer.h"
 
-extern const struct layer_report layer_block_report;
+extern const struct layer_report layer_block_report, layer_net_report;
 
 #endif

@@ -167,12 +167,11 @@ static __always_inline void port_put(struct sock *sk, u16 protocol, const struct
 /* Tell of a socket, as it is now. */
 static __noinline int net_tell(struct sock *sk, struct file *file, u32 id)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct rec_net_sock *r = take(BPF_NET, sizeof(*r));
 
 	if (!r)
 		return -1;
-	head_fill(&r->head, REC_NET_SOCK, task);
+	head_fill(&r->head, REC_NET_SOCK);
 	r->head.file = id;
 	r->head.row = BPF_CORE_READ(sk, __sk_common.skc_state);
 	r->inode = BPF_CORE_READ(file, f_inode, i_ino);
@@ -197,9 +196,9 @@ static __noinline int net_tell(struct sock *sk, struct file *file, u32 id)
 /* The id of a socket that a task uses; fresh: its addresses may have changed. */
 static __noinline u32 net_id(struct socket *socket, struct file *file, u32 fresh)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct sock *sk = BPF_CORE_READ(socket, sk);
 	u64 key = (u64)sk;
+	u32 pid = bpf_get_current_pid_tgid() >> 32;
 
 	if (!sk)
 		return 0;
@@ -210,10 +209,10 @@ static __noinline u32 net_id(struct socket *socket, struct file *file, u32 fresh
 	/* TCP lets go of its addresses when it ends. */
 	if (known && !fresh && (e->print == print ||
 		(e->tcp && BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_IS_CLOSE))) {
-		e->pid = task->tgid;
+		e->pid = pid;
 		return e->id;
 	}
-	struct net_sock mine = { .print = print, .pid = task->tgid };
+	struct net_sock mine = { .print = print, .pid = pid };
 	mine.tcp = family != NET_UNIX && BPF_CORE_READ(sk, sk_type) == NET_STREAM;
 	mine.id = known ? e->id : __sync_fetch_and_add(&net_ids, 1) + 1;
 	mine.syn_ns = e ? e->syn_ns : 0;
