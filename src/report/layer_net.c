@@ -217,6 +217,15 @@ static int common(const struct net_sums *s, struct report_in *in, struct stats *
 	return 0;
 }
 
+static uint64_t operations_of(const struct row *row)
+{
+	uint64_t sum = 0;
+
+	for (unsigned c = 0; c < NCLASS; c++)
+		sum += row->series[c] ? row->series[c]->operations : 0;
+	return sum;
+}
+
 static int json(FILE *out, const void *sums, const struct report_in *main)
 {
 	const struct net_sums *s = sums;
@@ -229,7 +238,9 @@ static int json(FILE *out, const void *sums, const struct report_in *main)
 	if (!err)
 		err = json_total(&in, &row, &all);
 	if (!err) {
-		fputs("\n   \"sent\": ", out);
+		fprintf(out, "\n   \"operations\": %llu",
+			(unsigned long long)operations_of(&row));
+		fputs(",\n   \"sent\": ", out);
 		json_put(out, json_series(line_series(&all, CLASS_WRITE), in.run));
 		fputs(",\n   \"received\": ", out);
 		json_put(out, json_series(line_series(&all, CLASS_READ), in.run));

@@ -80,6 +80,9 @@ static long net_walk_step(u32 i, void *arg)
 	struct net_sock *e = bpf_map_lookup_elem(&net_socks, &key);
 	s32 left = net_others(file);
 	if (e) { /* descriptors before this one are still counted by the file */
+		if (e->walk_ns != st->enter_ns)
+			e->closing = 0;
+		e->walk_ns = st->enter_ns;
 		left -= e->closing++;
 		if (left <= 0)
 			e->stale = 1;
@@ -158,7 +161,7 @@ int BPF_PROG(net_sys_enter, struct pt_regs *regs, long nr)
 	st->id = 0;
 	st->timeout_ns = net_timeout(arg, how == NET_OLD_SELECT ? NET_SELECT : how, s->time, compat);
 	st->pending = 1;
-	st->enter_ns = bpf_ktime_get_ns();
+	st->enter_ns = st->exit_ns = bpf_ktime_get_ns();
 	if (how == NET_CLOSE)
 		st->pending = net_closing(st, task, (s32)arg[0]);
 	else if (how == NET_DUP2)
@@ -177,7 +180,7 @@ static __always_inline bool net_passes(const struct net_state *st, u8 how, s64 r
 		(ret < 0 || (u64)ret < filter.min_bytes))
 		return false;
 	return !filter.min_ns || !(moves || waits) ||
-	       bpf_ktime_get_ns() - st->enter_ns >= filter.min_ns;
+	       st->exit_ns - st->enter_ns >= filter.min_ns;
 }
 
 SEC("tp_btf/sys_exit")
@@ -193,6 +196,7 @@ int BPF_PROG(net_sys_exit, struct pt_regs *regs, long ret)
 	if (!st || !st->pending)
 		return 0;
 	st->pending = 0;
+	st->exit_ns = bpf_ktime_get_ns();
 	u8 how = net_shape_of(st)->how;
 	if (!net_passes(st, how, ret))
 		return 0;
@@ -225,7 +229,7 @@ int BPF_PROG(net_process_exit, struct task_struct *p)
 		&net_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st)
 		return 0;
-	st->enter_ns = bpf_ktime_get_ns();
+	st->enter_ns = st->exit_ns = bpf_ktime_get_ns();
 	st->nr = SHAPES_MAX - 1;
 	st->abi = 0;
 	net_walk(st, 0, -1UL - 1, 1);

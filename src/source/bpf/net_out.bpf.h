@@ -10,7 +10,7 @@ const volatile struct net_shape net_shapes[SHAPES_ABIS][SHAPES_MAX] = {};
 
 /* A task in a call on a socket. */
 struct net_state {
-	u64 enter_ns;
+	u64 enter_ns, exit_ns;
 	u64 arg[6];
 	s64 timeout_ns;
 	u32 nr;
@@ -47,7 +47,7 @@ static __always_inline struct rec_net_call *call_rec(struct net_state *st, s64 r
 	head_fill(&r->head, REC_NET_CALL);
 	r->head.abi = st->abi;
 	r->head.row = net_shape_of(st)->row;
-	r->dur_ns = r->head.at_ns - st->enter_ns;
+	r->dur_ns = st->exit_ns - st->enter_ns;
 	r->head.at_ns = st->enter_ns;
 	r->ret = ret;
 	r->fd = (s32)st->arg[0];
@@ -89,7 +89,7 @@ static __always_inline struct rec_net_data *data_rec(struct net_state *st, u32 i
 	r->head.abi = st->abi;
 	r->head.row = net_shape_of(st)->row;
 	r->head.file = id;
-	r->dur_ns = r->head.at_ns - st->enter_ns;
+	r->dur_ns = st->exit_ns - st->enter_ns;
 	r->head.at_ns = st->enter_ns;
 	r->ret = ret;
 	r->want = 0;
@@ -328,7 +328,7 @@ static __noinline int out_option(struct net_state *st, s64 ret, u32 how)
 	r->head.abi = st->abi;
 	r->head.row = net_shape_of(st)->row;
 	r->head.file = id;
-	r->dur_ns = r->head.at_ns - st->enter_ns;
+	r->dur_ns = st->exit_ns - st->enter_ns;
 	r->head.at_ns = st->enter_ns;
 	r->ret = ret;
 	r->fd = (s32)st->arg[0];
@@ -370,7 +370,7 @@ static __noinline int out_wait(struct net_state *st, s64 ret, u32 how)
 	r->head.abi = st->abi;
 	r->head.row = net_shape_of(st)->row;
 	r->head.file = id;
-	r->dur_ns = r->head.at_ns - st->enter_ns;
+	r->dur_ns = st->exit_ns - st->enter_ns;
 	r->head.at_ns = st->enter_ns;
 	r->ret = ret;
 	r->timeout_ns = st->timeout_ns;

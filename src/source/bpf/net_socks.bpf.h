@@ -34,7 +34,8 @@ struct net_sock {
 	u64 print; /* of its addresses */
 	u64 syn_ns;
 	u32 id, pid;
-	u32 closing; /* descriptors of it that the end of a process has closed */
+	u32 closing; /* descriptors of it that the walk of walk_ns has closed */
+	u64 walk_ns;
 	u8 stale, tcp, pad[2];
 };
 
