@@ -17,6 +17,7 @@ enum code {
 	CODE_ACCEPT,
 	CODE_CLOSE,
 	CODE_WAIT,
+	CODE_EXIT,  /* a close without a call */
 	CODE_EVENT, /* from here on: no call */
 	CODE_ESTABLISHED,
 	CODE_FAILED,
@@ -41,7 +42,7 @@ static const struct {
 	{ "close_range", CODE_CLOSE },
 	{ "dup2", CODE_CLOSE },
 	{ "dup3", CODE_CLOSE },
-	{ "exit", CODE_CLOSE },
+	{ "exit", CODE_EXIT },
 	{ "epoll_wait", CODE_WAIT },
 	{ "epoll_pwait", CODE_WAIT },
 	{ "epoll_pwait2", CODE_WAIT },
@@ -327,7 +328,7 @@ static void put_life(
 {
 	if (c == CODE_CONNECT) {
 		put_connect(s, r, op);
-	} else if (c == CODE_CLOSE) {
+	} else if (c == CODE_CLOSE || c == CODE_EXIT) {
 		r->closed_ns = op->start_ns;
 		if (!op->want)
 			closed(s, r);
@@ -358,7 +359,9 @@ static int net_put(void *sums, const struct op *op)
 		err = put_data(r, op);
 	else if (r)
 		put_life(s, r, op, c);
-	return err < 0 ? err : 1;
+	/* One call that makes or closes several sockets is one. */
+	bool again = op->call & OP_PART && op_kind_class(op->kind) == CLASS_META;
+	return err < 0 ? err : c != CODE_EXIT && !again;
 }
 
 const struct layer_sums layer_net_sums = { net_open, net_put, net_close };

@@ -383,6 +383,36 @@ static void ends(void)
 	close(c[1]);
 }
 
+/* A queue that has no room for all datagrams, and one that has none for a connection. */
+static void full(void)
+{
+	int s = bound(AF_INET, SOCK_DGRAM), c, size = 1, got = 0;
+	struct addr to = loopback(AF_INET, port_of(s));
+
+	SURE(setsockopt(s, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
+	c = (int)SURE(socket(AF_INET, SOCK_DGRAM, 0));
+	for (int i = 0; i < 50; i++)
+		SURE(sendto(c, buf, 700, 0, &to.sa, to.len));
+	while (recv(s, buf, 1000, MSG_DONTWAIT) == 700)
+		got++;
+	told("got", got);
+	SURE(close(c));
+	SURE(close(s));
+	s = bound(AF_INET, SOCK_STREAM);
+	to = loopback(AF_INET, port_of(s));
+	SURE(listen(s, 0));
+	c = (int)SURE(socket(AF_INET, SOCK_STREAM, 0));
+	SURE(connect(c, &to.sa, to.len));
+	int d = (int)SURE(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+	if (!connect(d, &to.sa, to.len) || errno != EINPROGRESS)
+		SURE(-1);
+	struct pollfd p = { d, POLLOUT, 0 };
+	SURE(poll(&p, 1, 1500)); /* its first packet is sent again after a second */
+	SURE(close(d));
+	SURE(close(c));
+	SURE(close(s));
+}
+
 static void child(void)
 {
 	int sp[2], status;
@@ -420,6 +450,8 @@ int main(int argc, char **argv)
 			waits();
 		else if (!strcmp(p, "ends"))
 			ends();
+		else if (!strcmp(p, "full"))
+			full();
 		else if (!strcmp(p, "child"))
 			child();
 		else

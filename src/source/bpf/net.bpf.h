@@ -60,7 +60,7 @@ static __always_inline bool net_concerns(u8 how, struct task_struct *task, const
 
 /* Of close_range(2) and the end of a process: one descriptor after the other. */
 struct net_walk {
-	u32 first, exits;
+	u32 first, exits, told;
 	s64 ret;
 };
 
@@ -94,7 +94,7 @@ static long net_walk_step(u32 i, void *arg)
 	r->fd = fd;
 	r->left = left;
 	r->exits = w->exits;
-	r->part = i != 0;
+	r->part = !w->exits && w->told++;
 	give(r);
 	return 0;
 }
