@@ -176,6 +176,17 @@ static inline bool op_moves(const struct op *op)
 	return op->kind == OP_READ || op->kind == OP_WRITE || op->kind == OP_PEEK;
 }
 
+/* Operations that were summed up where they were seen. */
+static inline int series_alike(struct series *s, const struct op *op)
+{
+	bool moved = op->kind == OP_READ || op->kind == OP_WRITE || op->kind == OP_PEEK;
+
+	s->time_ns += op->dur_ns;
+	if (moved && hist_add_many(&s->size, op->want, op->ret) < 0)
+		return -12; /* ENOMEM */
+	return hist_add_many(&s->latency, op->want, op->dur_ns);
+}
+
 static inline int series_add(struct series *s, const struct op *op)
 {
 	bool timed = op->dur_ns != OP_NO_TIME && !(op->call & OP_PART);
@@ -183,7 +194,7 @@ static inline int series_add(struct series *s, const struct op *op)
 	if (op->call & OP_SUM) {
 		s->operations += op->want;
 		s->bytes += op->ret;
-		return 0;
+		return timed ? series_alike(s, op) : 0;
 	}
 	if (timed)
 		s->time_ns += op->dur_ns;

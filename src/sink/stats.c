@@ -274,14 +274,15 @@ static int fault_add(struct stats *s, const struct op *op)
 static void totals_add(struct stats *s, const struct op *op)
 {
 	struct totals *t = &s->totals;
-	unsigned octave = hist_octave(op->ret);
 	uint64_t n = op->call & OP_SUM ? op->want : 1;
+	bool alike = op->call & OP_SUM && op->dur_ns != OP_NO_TIME && op->want;
+	unsigned octave = hist_octave(alike ? op->ret / op->want : (uint64_t)op->ret);
 
 	if (op->ret < 0 || (op->kind != OP_READ && op->kind != OP_WRITE))
 		return;
-	if (!(op->call & OP_SUM)) {
+	if (!(op->call & OP_SUM) || alike) {
 		struct octave *o = &t->size[op->kind == OP_WRITE][octave];
-		o->operations++;
+		o->operations += n;
 		o->bytes += op->ret;
 		t->pair[octave].operations += !!(op->call & OP_SECOND);
 	}

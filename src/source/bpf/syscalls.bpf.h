@@ -5,6 +5,7 @@
 #define IOPS_SYSCALLS_BPF_H
 
 #include "aio.bpf.h"
+#include "fs.bpf.h"
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
@@ -12,7 +13,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = traced(task);
 
-	if (!st)
+	if (!st || st->waits)
 		return 0;
 	st->pending = 0;
 	if (st->fresh) {
@@ -23,12 +24,14 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if ((u64)nr >= SHAPES_MAX - 32)
 		return 0;
 	u8 how = shapes[compat][nr & (SHAPES_MAX - 1)].how;
-	if (how == HOW_NONE)
+	if (how == HOW_NONE && !fs_shown(compat, nr))
 		return 0;
 	args_of(regs, compat, st->arg);
 	st->nr = nr;
 	st->abi = compat;
 	st->pending = 1;
+	if (filter.rows)
+		fs_enter(st);
 	if (how == HOW_EXEC) {
 		account_end(st, task);
 		account_begin(st, task);
@@ -56,6 +59,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	st->pending = 0;
 	u32 nr = st->nr & (SHAPES_MAX - 1), abi = st->abi & 1;
 	volatile const struct call_shape *s = &shapes[abi][nr];
+	if (filter.rows)
+		fs_exit(st, ret, now);
 	if (s->how == HOW_EXEC) { /* what it read of the program is none of the program's */
 		account_begin(st, task);
 		return 0;
