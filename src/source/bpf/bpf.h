@@ -97,6 +97,7 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args);
 int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n);
 int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
+void ebpf_load_part(struct bpf *b); /* the accounts of tasks that have not ended */
 void ebpf_load_detach(struct bpf *b);
 void ebpf_load_close(struct bpf *b);
 /* Load and let go all programs of b->layers: 0 or -errno, how many; b->missing is set. */

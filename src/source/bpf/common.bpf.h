@@ -57,6 +57,7 @@ struct task_state {
 	u64 arg[6];
 	u32 nr;
 	u8 abi, pending, fresh, traced;
+	struct rec_ledger before;   /* what it did before it was met */
 	u64 base_calls, base_bytes; /* where its account began */
 	u64 mine;                   /* calls since */
 	u32 told;                   /* records */

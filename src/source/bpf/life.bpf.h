@@ -16,6 +16,28 @@ static __always_inline void account_read(struct task_struct *task, struct task_i
 		bpf_core_read(io, sizeof(*io), &task->ioac);
 }
 
+static __always_inline void ledger_begin(struct task_state *st, struct task_struct *task)
+{
+	struct task_io_accounting io;
+
+	account_read(task, &io);
+	st->before.rchar = io.rchar;
+	st->before.wchar = io.wchar;
+	st->before.read = io.read_bytes;
+	st->before.written = io.write_bytes;
+	st->before.cancelled = io.cancelled_write_bytes;
+}
+
+static __always_inline void ledger_end(struct rec_ledger *l, struct task_state *st,
+	struct task_io_accounting *io)
+{
+	l->rchar = io->rchar - st->before.rchar;
+	l->wchar = io->wchar - st->before.wchar;
+	l->read = io->read_bytes - st->before.read;
+	l->written = io->write_bytes - st->before.written;
+	l->cancelled = io->cancelled_write_bytes - st->before.cancelled;
+}
+
 static __always_inline void account_begin(struct task_state *st, struct task_struct *task)
 {
 	struct task_io_accounting io;
@@ -37,7 +59,8 @@ static __always_inline struct rec_life *life(u8 type, struct task_struct *task)
 	r->head.tid = BPF_CORE_READ(task, pid);
 	r->other = 0;
 	r->status = 0;
-	r->calls = r->bytes = r->read_bytes = r->write_bytes = r->in_flight = 0;
+	r->calls = r->bytes = r->in_flight = 0;
+	__builtin_memset(&r->ledger, 0, sizeof(r->ledger));
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
 	return r;
 }
@@ -126,14 +149,30 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	account_read(task, &io);
 	r->calls = io.syscr + io.syscw - st->base_calls;
 	r->bytes = io.rchar + io.wchar - st->base_bytes;
-	r->read_bytes = io.read_bytes;
-	r->write_bytes = io.write_bytes;
+	ledger_end(&r->ledger, st, &io);
 	r->in_flight = st->pending;
 	give(r);
 	return 0;
 }
 
-/* Every task of the processes that are followed from the start. */
+/* We end before it does: what is on its account by now. */
+static __always_inline void part(struct task_state *st, struct task_struct *task)
+{
+	struct task_io_accounting io;
+	struct rec_life *r;
+
+	if (!st->traced || st->fresh || !(r = life(REC_ACCOUNT, task)))
+		return;
+	account_read(task, &io);
+	ledger_end(&r->ledger, st, &io);
+	st->traced = 0;
+	give(r);
+}
+
+/* Set when those that are followed are to be parted with. */
+__u32 parting;
+
+/* Every task of the processes that are followed from the start, and again at the end. */
 SEC("iter/task")
 int on_each(struct bpf_iter__task *ctx)
 {
@@ -146,7 +185,9 @@ int on_each(struct bpf_iter__task *ctx)
 		return 0;
 	struct task_state *st =
 		bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (st && !st->traced) {
+	if (st && parting) {
+		part(st, task);
+	} else if (st && !st->traced) {
 		st->fresh = 1;
 		st->traced = 1;
 	}

@@ -287,11 +287,23 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	return b->ring ? 0 : -errno;
 }
 
+static int each_task(struct bpf *b)
+{
+	int it = bpf_iter_create(bpf_link__fd(b->programs->links.on_each));
+	char buf[64];
+
+	if (it < 0)
+		return -errno;
+	while (read(it, buf, sizeof(buf)) > 0)
+		;
+	close(it);
+	return 0;
+}
+
 /* These processes, as they are now, are followed. */
 int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
 {
 	uint8_t one = 1;
-	char buf[64];
 
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t key = pid[i];
@@ -301,15 +313,14 @@ int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
 			return err;
 	}
 	/* Twice: a thread may be born behind the back of the first pass. */
-	for (int pass = 0; pass < 2; pass++) {
-		int it = bpf_iter_create(bpf_link__fd(b->programs->links.on_each));
-		if (it < 0)
-			return -errno;
-		while (read(it, buf, sizeof(buf)) > 0)
-			;
-		close(it);
-	}
-	return 0;
+	int err = each_task(b);
+	return err < 0 ? err : each_task(b);
+}
+
+void ebpf_load_part(struct bpf *b)
+{
+	b->programs->bss->parting = 1;
+	each_task(b);
 }
 
 int ebpf_load_poll(struct bpf *b, int timeout_ms)

@@ -25,6 +25,7 @@ enum rec_type {
 	REC_EXEC,
 	REC_EXIT,
 	REC_CHECK,
+	REC_ACCOUNT,
 	REC_FILE,
 	REC_CALL,
 	REC_TWO,
@@ -117,7 +118,10 @@ struct rec_life {
 	__u32 other; /* FORK: the parent's process; EXEC: the task id that it had before */
 	__s32 status; /* EXIT: wait status; row: it was the last of its process */
 	__u64 calls, bytes; /* CHECK, EXIT: since the account began, by the kernel */
-	__u64 read_bytes, write_bytes; /* EXIT: from and to storage, of the whole task */
+	struct rec_ledger {
+		__u64 rchar, wchar;
+		__u64 read, written, cancelled; /* from and to storage */
+	} ledger; /* EXIT, ACCOUNT: since the task began, or was met */
 	__u64 in_flight;               /* weight of the call that has not returned */
 	char comm[16];
 };

@@ -18,6 +18,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (st->fresh) {
 		st->fresh = 0;
 		account_begin(st, task);
+		ledger_begin(st, task);
 	}
 	bool compat = is_compat(task);
 	if ((u64)nr >= SHAPES_MAX - 32)
