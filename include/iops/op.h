@@ -41,6 +41,10 @@ enum op_class {
 				      /* its host's name, 0 if all are of one */         \
 	X(FAST, "fast", CLASS_NOTICE) /* a thread's end: ret calls did not stop, want */ \
 				      /* did, of those that count, failed ones too */    \
+	X(SPAN, "span", CLASS_NOTICE) /* dur_ns passed between two events, which call */ \
+				      /* tells ("block:q2c"); ret bytes of both */       \
+	X(DEVICE, "device",                                                              \
+		CLASS_NOTICE)           /* of a layer: fd is a device, file its node */  \
 	X(CHARS, "chars", CLASS_NOTICE) /* a thread's end: rchar (ret) and wchar */      \
 					/* (want) of its account: proc_pid_io(5) */
 
@@ -84,6 +88,28 @@ enum op_layer {
 		NLAYERS,
 };
 
+/*
+ * Operations of LAYER_BLOCK are events of requests, whoever saw them:
+ *
+ *   call    block:queue (Q) getrq (G) merge (M) insert (I) issue (D) requeue (R)
+ *           complete (C) split (X) remap (A); of a META one, with :discard or
+ *           :passthrough (whatever else is not data) behind it
+ *   kind    READ, WRITE, SYNC (flush), META
+ *   dur_ns  what passed since the event before, if that is known; start_ns is that one's:
+ *           Q to G, G to I, Q to M, I to D, D to R, D to C (the last D). The others have
+ *           none
+ *   want    bytes; of remap: the place where it was to go before
+ *   ret     like want; of complete: what was moved, or -errno. A request of which only a
+ *           part failed is two: that which was moved has OP_PART and no time
+ *   offset  in bytes on the device
+ *   fd      the device, major << 20 | minor; an OP_DEVICE names it
+ *   file    the one that the bytes are of, or the device's
+ *   pid     whoever queued it, not who issued or completed it
+ *
+ * Between events that do not follow one another: OP_SPAN, call block:q2c (one for each
+ * bio), or any other of q2q q2g g2i q2m i2d d2c that no event has told.
+ * Calls of other names are completed transfers.
+ */
 #define OP_NO_OFFSET INT64_MIN
 #define OP_NO_TIME   UINT64_MAX /* dur_ns where the time is not known */
 
@@ -94,7 +120,9 @@ enum op_layer {
 enum {
 	OP_SECOND = 0x8000, /* the second side of the two-sided call just before it */
 	OP_PART = 0x4000,   /* a further message of the call before: no time of its own */
-	OP_SUM = 0x2000,    /* ret bytes are the sum of want operations */
+	OP_SUM = 0x2000,    /* ret bytes are the sum of want operations; so is dur_ns */
+			    /* where it is known, and then they were alike: of one */
+			    /* octave of size and one of time */
 	OP_CALL = 0x1fff,
 };
 

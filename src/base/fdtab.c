@@ -222,6 +222,8 @@ static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 		return name;
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", tid);
 	FILE *f = fopen(path, "re");
+	if (!f) /* the task has ended: most often it saw what we see */
+		f = fopen("/proc/self/mountinfo", "re");
 	while (f && !name && getline(&line, &cap, f) > 0) {
 		if (strtoull(line, &at, 10) != id)
 			continue;

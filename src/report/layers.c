@@ -2,12 +2,13 @@
  * layers.c - how the sums of each layer are shown
  */
 #include "iops/layer.h"
+#include "layers.h"
 #include "iops/op.h"
 
 #include <stddef.h>
 
 static const struct layer_report *const reports[NLAYERS] = {
-	[LAYER_MAIN] = NULL,
+	[LAYER_BLOCK] = &layer_block_report,
 };
 
 const struct layer_report *layer_report(unsigned layer)

@@ -26,7 +26,8 @@ static bool wanted(const struct filter_sink *s, const struct op *op)
 {
 	unsigned call = op->call & OP_CALL;
 
-	if (!s->f.want)
+	/* Which calls are wanted says nothing of what lies below them. */
+	if (!s->f.want || op->layer == LAYER_BLOCK)
 		return true;
 	return call < syscall_rows() ? syscall_wanted(s->f.want, call)
 				     : s->classes >> op_kind_class(op->kind) & 1;
@@ -56,7 +57,7 @@ static int filter_put(struct sink *sink, const struct op *op)
 	struct filter_sink *s = (struct filter_sink *)sink;
 	struct op alone = *op;
 
-	if (op_kind_class(op->kind) == CLASS_NOTICE)
+	if (op_kind_class(op->kind) == CLASS_NOTICE && op->kind != OP_SPAN)
 		return sink_put(s->to, op);
 	bool keep = matches(s, op);
 	if (op->call & OP_SECOND && s->dropped)

@@ -30,6 +30,8 @@ static void kinds(void **state)
 		{ OP_LOST, "lost", CLASS_NOTICE },
 		{ OP_RUN, "run", CLASS_NOTICE },
 		{ OP_FAST, "fast", CLASS_NOTICE },
+		{ OP_SPAN, "span", CLASS_NOTICE },
+		{ OP_DEVICE, "device", CLASS_NOTICE },
 		{ OP_LEDGER, "ledger", CLASS_NOTICE },
 		{ OP_CHARS, "chars", CLASS_NOTICE },
 		{ OP_NKINDS, "?", CLASS_NOTICE },

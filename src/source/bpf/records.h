@@ -15,6 +15,7 @@ enum bpf_layer {
 	BPF_CACHE,
 	BPF_NET,
 	BPF_FAULT,
+	BPF_ROWS, /* of the stream fs */
 	BPF_LIFE, /* of tasks and the names of files: what all others need */
 	NBPF_LAYERS,
 };
@@ -25,13 +26,13 @@ enum rec_type {
 	REC_EXEC,
 	REC_EXIT,
 	REC_CHECK,
-	REC_ACCOUNT,
 	REC_FILE,
 	REC_CALL,
 	REC_TWO,
 	REC_PATH,
 	REC_MMSG,
-	REC_NOTE,
+	REC_LAST, /* the account of a task that runs on */
+	REC_SIGNAL, /* other: its number; status: who sent it */
 	REC_URING,
 	REC_AIO, /* a struct rec_uring too; row is its IOCB_CMD_... */
 	/* Of the other layers: block.bpf.h and the like say what follows. */
@@ -109,6 +110,7 @@ struct rec_file {
 	__s32 mount; /* id */
 	__u16 gone;  /* unlinked */
 	__u16 len;   /* of name */
+	char fs[16]; /* name of the kind of file system */
 	char name[];
 };
 
@@ -121,19 +123,60 @@ struct rec_life {
 	struct rec_ledger {
 		__u64 rchar, wchar;
 		__u64 read, written, cancelled; /* from and to storage */
-	} ledger; /* EXIT, ACCOUNT: since the task began, or was met */
-	__u64 in_flight;               /* weight of the call that has not returned */
+	} ledger; /* EXIT, LAST: since the task began, or was met */
+	__u64 in_flight;               /* calls that may have been counted or not */
 	char comm[16];
 };
 
 /* An io_uring request; row is its opcode. */
 struct rec_uring {
 	struct rec head; /* at_ns: submitted */
-	__u64 dur_ns, user_data, want;
+	__u64 dur_ns, user_data, want, ring;
 	__s64 position;
 	__s32 res, fd;
 	__u32 ring_flags, sqe_flags;
 	__u8 placed, more, opened, pad[5];
+};
+
+/* What became of a request to a block device; head: who queued it, for which file. */
+enum block_event {
+	BLOCK_QUEUE,    /* a bio came: struct rec_block_queue */
+	BLOCK_GETRQ,    /* it got a request; since: it was queued */
+	BLOCK_MERGE,    /* it became part of one; since: it was queued */
+	BLOCK_INSERT,   /* the request went to the scheduler; since: it was got */
+	BLOCK_ISSUE,    /* to the driver; since: it was inserted */
+	BLOCK_REQUEUE,  /* back from it; since: it was issued */
+	BLOCK_COMPLETE, /* ended: struct rec_block_done; since: it was issued */
+	BLOCK_SPLIT,    /* a bio's front became a bio of its own; since: it was queued */
+	BLOCK_REMAP,    /* it goes elsewhere; since: no time, the sector that it had */
+	BLOCK_DONE,     /* a further bio of the request; since: it was queued */
+	NBLOCK_EVENTS,
+};
+
+struct rec_block {
+	struct rec head; /* row: enum block_event */
+	__u64 since_ns;  /* 0 unknown */
+	__u64 sector;    /* ~0 none */
+	__u32 bytes;
+	__u32 dev;   /* the whole disk: major << 20 | minor */
+	__u32 flags; /* the kernel's: the operation in the low byte, and REQ_ bits */
+	__u32 id;    /* of the request, since it was issued first; 0 none */
+};
+
+struct rec_block_queue {
+	struct rec_block block;
+	__u32 ppid, pad;
+	char comm[16];
+};
+
+struct rec_block_done {
+	struct rec_block block;
+	__u64 queue_ns; /* when its first bio was queued; 0 unknown */
+	__u64 wait_ns;  /* from insertion, or from getting it, to its issue */
+	__u32 failed;   /* bytes that did not get there */
+	__u16 cpu;
+	__u8 status; /* blk_status_t of the kernel, if bytes failed or there were none */
+	__u8 timed;  /* wait_ns is known */
 };
 
 /* What to do with each call, by its number: filled in before loading. */
@@ -157,17 +200,32 @@ enum { SHAPES_MAX = 512, SHAPES_ABIS = 2 };
 struct bpf_filter {
 	__u32 all;      /* the whole machine, not only what is followed */
 	__u32 self;     /* our own process: never */
+	__u32 command;  /* whose signals are told; 0: nobody's */
 	__u32 follow;   /* children too */
 	__u32 layers;   /* 1 << enum bpf_layer */
+	__u32 rows;     /* of the stream fs are wanted */
 	__u32 uid, uid_set;
 	__u32 dev, dev_set; /* major << 20 | minor */
 	__u32 under_set, under_dev;
 	__u64 under_ino;    /* of a directory that files have to be below */
 	__u64 cgroup;       /* id; 0: any */
 	__u64 min_bytes, min_ns;
+	__u32 aggregate;    /* calls are summed up here, not told one by one */
 	__u32 wake;         /* bytes in the ring at which the reader is woken */
 	__u32 comm_len;
 	char comm[16];
+};
+
+/* Calls that are alike, summed up in the kernel: of one octave of size and of time. */
+struct sum_key {
+	__u32 pid, file;
+	__s32 fd;
+	__u16 row;
+	__u8 size, time, rdonly, pad[3];
+};
+
+struct sum_value {
+	__u64 calls, bytes, ns, first_ns;
 };
 
 #endif

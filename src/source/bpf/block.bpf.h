@@ -1,0 +1,663 @@
+/*
+ * block.bpf.h - requests to block devices, from the bio that was queued to its end
+ *
+ * What is known of a request is kept by the bio that it begins with: the bio is there
+ * from the first event to the last one. Requests without a bio are kept by themselves.
+ */
+#ifndef IOPS_BLOCK_BPF_H
+#define IOPS_BLOCK_BPF_H
+
+#include "inode.bpf.h"
+
+enum {
+	OP_BITS = 0xff, /* of cmd_flags */
+	BLK_READ = 0,
+	BLK_WRITE = 1,
+	BLK_FLUSH = 2,
+	BLK_DRV_IN = 34,
+	BLK_DRV_OUT = 35,
+	TASK_KTHREAD = 0x00200000,
+	CHAIN_MAX = 256, /* bios of a request */
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct gendisk {
+	int major, first_minor;
+};
+
+struct block_device {
+	u32 bd_dev;
+	struct gendisk *bd_disk;
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct bvec_iter {
+	u64 bi_sector;
+	unsigned int bi_size, bi_idx;
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev;
+	u32 bi_opf;
+	unsigned short bi_flags;
+	u8 bi_status;
+	struct bvec_iter bi_iter;
+	void *bi_private;
+	struct bio_vec *bi_io_vec;
+};
+
+struct request {
+	struct request_queue *q;
+	u32 cmd_flags;
+	unsigned int __data_len;
+	u64 __sector;
+	struct bio *bio;
+	void *end_io;
+};
+
+struct kiocb___file {
+	struct file *ki_filp;
+};
+
+struct iomap_dio {
+	struct kiocb___file *iocb;
+};
+
+#pragma clang attribute pop
+
+enum bio_flag { BIO_PAGE_PINNED };
+enum req_flag_bits { __REQ_FUA = 17, __REQ_PREFLUSH = 18 };
+
+/* A bio, or a request that has none, on its way. */
+struct block_io {
+	u64 queue_ns, get_ns, insert_ns, issue_ns;
+	u64 sector, done; /* where it was queued to; bytes of partial completions */
+	u32 bytes, pid, tid, file, id;
+	u8 skip, flush, merged, wide;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, u64);
+	__type(value, struct block_io);
+} block_ios SEC(".maps");
+
+/* Who wrote into the cache of an inode last: what others write back of it is theirs. */
+struct dirt_key {
+	u64 inode, dev;
+};
+
+struct dirt {
+	u32 pid, tid, ppid, pad;
+	char comm[16];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct dirt_key);
+	__type(value, struct dirt);
+} block_dirt SEC(".maps");
+
+/* Flushes of a device that are asked for: one request may serve several of them. */
+struct flushing {
+	u32 n, pid, tid, file;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 256);
+	__type(key, u32);
+	__type(value, struct flushing);
+} block_flushing SEC(".maps");
+
+__u32 block_ids;
+
+/* Nothing is left out, so that what is not known yet has begun before us. */
+static __always_inline bool whole(void)
+{
+	return filter.all && !filter.uid_set && !filter.cgroup && !filter.comm_len &&
+	       !filter.dev_set && !filter.min_bytes && !filter.under_set;
+}
+
+static __always_inline u32 disk_dev(struct gendisk *disk)
+{
+	return disk ? (u32)disk->major << 20 | (u32)disk->first_minor : 0;
+}
+
+static __always_inline u32 flush_bits(void)
+{
+	return 1u << bpf_core_enum_value(enum req_flag_bits, __REQ_FUA) |
+	       1u << bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH);
+}
+
+static __always_inline bool is_data(u32 flags)
+{
+	return (flags & OP_BITS) <= BLK_WRITE;
+}
+
+static __always_inline struct block_io *io_find(void *key)
+{
+	u64 k = (u64)key;
+
+	return bpf_map_lookup_elem(&block_ios, &k);
+}
+
+static __always_inline void io_forget(void *key)
+{
+	u64 k = (u64)key;
+
+	bpf_map_delete_elem(&block_ios, &k);
+}
+
+static __always_inline void fill_block(struct rec_block *r, u16 event, struct block_io *io,
+	u64 now)
+{
+	r->head.type = REC_BLOCK;
+	r->head.abi = 0;
+	r->head.row = event;
+	r->head.pid = io->pid;
+	r->head.tid = io->tid;
+	r->head.file = io->file;
+	r->head.at_ns = now;
+	r->id = io->id;
+}
+
+/* The reader looks often enough by itself; asking how much there is costs. */
+static __always_inline void give_at(void *r, u64 now)
+{
+	bpf_ringbuf_submit(r, now >> 6 & 15 ? BPF_RB_NO_WAKEUP : wake());
+}
+
+/* An event on the way of a request. */
+static __always_inline void tell_rq(u16 event, struct request *rq, struct block_io *io,
+	u64 since, u64 now)
+{
+	struct rec_block *r;
+
+	if (filter.min_ns || !(r = take(BPF_BLOCK, sizeof(*r))))
+		return;
+	fill_block(r, event, io, now);
+	r->since_ns = since;
+	r->sector = rq->__sector;
+	r->bytes = rq->__data_len;
+	r->dev = disk_dev(rq->q->disk);
+	r->flags = rq->cmd_flags;
+	give_at(r, now);
+}
+
+static __always_inline void tell_bio(u16 event, struct bio *bio, struct block_io *io, u64 since,
+	u64 now)
+{
+	struct rec_block *r;
+
+	if (filter.min_ns || !(r = take(BPF_BLOCK, sizeof(*r))))
+		return;
+	fill_block(r, event, io, now);
+	r->since_ns = since;
+	r->sector = bio->bi_iter.bi_sector;
+	r->bytes = bio->bi_iter.bi_size;
+	r->dev = disk_dev(bio->bi_bdev->bd_disk);
+	r->flags = bio->bi_opf;
+	give_at(r, now);
+}
+
+/*
+ * The file of direct I/O, whose pages are the program's own: iomap keeps the kiocb with
+ * the bio. That this is one is sure when its file is on the device.
+ */
+static __always_inline struct file *direct_file(struct bio *bio)
+{
+	struct iomap_dio *dio = bio->bi_private;
+
+	if (!bpf_core_field_exists(dio->iocb))
+		return NULL;
+	struct file *file = BPF_CORE_READ(dio, iocb, ki_filp);
+	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
+	return inode && BPF_CORE_READ(inode, i_sb, s_bdev) == bio->bi_bdev ? file : NULL;
+}
+
+/* The inode behind a bio of cached pages, or NULL. */
+static __always_inline struct inode *cached_inode(struct bio *bio)
+{
+	struct bio_vec *vec = bio->bi_io_vec;
+
+	if (!vec || !bio->bi_iter.bi_size || !is_data(bio->bi_opf))
+		return NULL;
+	if (bpf_core_enum_value_exists(enum bio_flag, BIO_PAGE_PINNED) &&
+		bio->bi_flags >> bpf_core_enum_value(enum bio_flag, BIO_PAGE_PINNED) & 1)
+		return NULL;
+	struct page *page = BPF_CORE_READ(vec + (bio->bi_iter.bi_idx & 255), bv_page);
+	return page ? inode_of_page(page) : NULL;
+}
+
+static __always_inline u32 bio_file(struct bio *bio, struct inode *inode)
+{
+	if (inode)
+		return name_inode(inode);
+	struct file *file = is_data(bio->bi_opf) ? direct_file(bio) : NULL;
+	return file ? name_file(file) : 0;
+}
+
+static __always_inline struct dirt *dirt_of(struct inode *inode)
+{
+	struct dirt_key key = { BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_sb, s_dev) };
+
+	return bpf_map_lookup_elem(&block_dirt, &key);
+}
+
+/* Whose a bio is that the running task queues. false: none of ours. */
+static __always_inline bool bio_owner(struct bio *bio, struct inode *inode, struct dirt *who)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 pid = task->tgid;
+	bool mine = traced(task) || (!filter.all && member(pid)); /* threads of io_uring */
+
+	if (inode && bio->bi_opf & 1 && (!mine || task->flags & TASK_KTHREAD)) {
+		struct dirt *d = dirt_of(inode);
+		if (d) {
+			*who = *d;
+			return d->pid != filter.self;
+		}
+	}
+	who->pid = pid;
+	who->tid = task->pid;
+	who->ppid = task->real_parent->tgid;
+	bpf_probe_read_kernel(who->comm, sizeof(who->comm), task->comm);
+	return mine;
+}
+
+static __always_inline bool bio_passes(struct bio *bio, u32 file)
+{
+	if (filter.dev_set && bio->bi_bdev->bd_dev != filter.dev &&
+		disk_dev(bio->bi_bdev->bd_disk) != filter.dev)
+		return false;
+	if (filter.under_set && (!file || file == OUTSIDE))
+		return false;
+	return bio->bi_iter.bi_size >= filter.min_bytes;
+}
+
+static __always_inline void flush_begin(struct bio *bio, struct block_io *io)
+{
+	u32 dev = disk_dev(bio->bi_bdev->bd_disk);
+	struct flushing fresh = { 1, io->pid, io->tid, io->file };
+	struct flushing *f = bpf_map_lookup_elem(&block_flushing, &dev);
+
+	if (f && f->n)
+		__sync_fetch_and_add(&f->n, 1);
+	else
+		bpf_map_update_elem(&block_flushing, &dev, &fresh, BPF_ANY);
+}
+
+static __always_inline void flush_end(u32 dev)
+{
+	struct flushing *f = bpf_map_lookup_elem(&block_flushing, &dev);
+
+	if (f && f->n)
+		__sync_fetch_and_sub(&f->n, 1);
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(block_bio_queue, struct bio *bio)
+{
+	struct inode *inode = cached_inode(bio);
+	struct dirt who = {};
+	struct block_io io = {};
+	u64 key = (u64)bio;
+
+	io.skip = !bio_owner(bio, inode, &who);
+	if (io.skip) {
+		if (whole())
+			bpf_map_update_elem(&block_ios, &key, &io, BPF_ANY);
+		return 0;
+	}
+	io.file = bio_file(bio, inode);
+	if (filters() && !bio_passes(bio, io.file))
+		return 0;
+	io.queue_ns = bpf_ktime_get_ns();
+	io.sector = bio->bi_iter.bi_sector;
+	io.bytes = bio->bi_iter.bi_size;
+	io.pid = who.pid;
+	io.tid = who.tid;
+	io.flush = !!(bio->bi_opf & flush_bits());
+	if (io.flush)
+		flush_begin(bio, &io);
+	bpf_map_update_elem(&block_ios, &key, &io, BPF_ANY);
+
+	struct rec_block_queue *r = take(BPF_BLOCK, sizeof(*r));
+	if (!r)
+		return 0;
+	fill_block(&r->block, BLOCK_QUEUE, &io, io.queue_ns);
+	r->block.since_ns = 0;
+	r->block.sector = io.sector;
+	r->block.bytes = io.bytes;
+	r->block.dev = disk_dev(bio->bi_bdev->bd_disk);
+	r->block.flags = bio->bi_opf;
+	r->ppid = who.ppid;
+	r->pad = 0;
+	__builtin_memcpy(r->comm, who.comm, sizeof(r->comm));
+	give_at(r, io.queue_ns);
+	return 0;
+}
+
+SEC("tp_btf/block_getrq")
+int BPF_PROG(block_getrq, struct bio *bio)
+{
+	struct block_io *io = io_find(bio);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!io || io->skip)
+		return 0;
+	io->get_ns = now;
+	tell_bio(BLOCK_GETRQ, bio, io, io->queue_ns, now);
+	return 0;
+}
+
+static __always_inline void merge(struct bio *bio)
+{
+	struct block_io *io = io_find(bio);
+
+	if (!io || io->skip)
+		return;
+	io->merged = 1;
+	tell_bio(BLOCK_MERGE, bio, io, io->queue_ns, bpf_ktime_get_ns());
+}
+
+SEC("tp_btf/block_bio_backmerge")
+int BPF_PROG(block_bio_backmerge, struct bio *bio)
+{
+	merge(bio);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_frontmerge")
+int BPF_PROG(block_bio_frontmerge, struct bio *bio)
+{
+	merge(bio);
+	return 0;
+}
+
+/* A bio that went to the front of a request takes over what was known of that. */
+static __always_inline void take_over(struct bio *bio, struct block_io *io)
+{
+	for (int i = 0; i < 16 && bio; i++) {
+		struct block_io *from;
+		bio = bio->bi_next;
+		if (bio && (from = io_find(bio)) && from->get_ns) {
+			io->get_ns = from->get_ns;
+			io->insert_ns = from->insert_ns;
+			return;
+		}
+	}
+}
+
+/* What is known of a request; NULL: it is of no concern. */
+static __always_inline struct block_io *rq_find(struct request *rq)
+{
+	struct bio *bio = rq->bio;
+	struct block_io *io = io_find(bio ? (void *)bio : (void *)rq);
+
+	if (!io || io->skip)
+		return NULL;
+	if (bio && io->merged && !io->get_ns)
+		take_over(bio, io);
+	return io;
+}
+
+/* One that no bio has announced: a flush, a command to the driver, or from before us. */
+static __noinline struct block_io *rq_new(struct request *rq)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct block_io io = {};
+	u64 key = rq->bio ? (u64)rq->bio : (u64)rq;
+	u32 op = rq->cmd_flags & OP_BITS, dev = disk_dev(rq->q->disk);
+
+	if (op == BLK_FLUSH) {
+		struct flushing *f = bpf_map_lookup_elem(&block_flushing, &dev);
+		if (f && f->n) {
+			io.pid = f->pid;
+			io.tid = f->tid;
+			io.file = f->file;
+		}
+	} else if (op == BLK_DRV_IN || op == BLK_DRV_OUT) {
+		if (traced(task) && !(task->flags & TASK_KTHREAD)) {
+			io.pid = task->tgid;
+			io.tid = task->pid;
+		}
+	}
+	if (!io.pid && !whole())
+		return NULL;
+	io.sector = rq->__sector;
+	io.bytes = rq->__data_len;
+	bpf_map_update_elem(&block_ios, &key, &io, BPF_ANY);
+	return bpf_map_lookup_elem(&block_ios, &key);
+}
+
+static __always_inline struct block_io *rq_get(struct request *rq)
+{
+	void *key = rq->bio ? (void *)rq->bio : (void *)rq;
+	struct block_io *io = io_find(key);
+
+	return io ? rq_find(rq) : rq_new(rq);
+}
+
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(block_rq_merge, struct request *rq)
+{
+	struct block_io *io = rq_find(rq);
+
+	if (io)
+		tell_rq(BLOCK_MERGE, rq, io, io->queue_ns, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(block_rq_insert, struct request *rq)
+{
+	struct block_io *io = rq_get(rq);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!io)
+		return 0;
+	io->insert_ns = now;
+	tell_rq(BLOCK_INSERT, rq, io, io->get_ns, now);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(block_rq_issue, struct request *rq)
+{
+	struct block_io *io = rq_get(rq);
+	u64 now = bpf_ktime_get_ns();
+
+	if (!io)
+		return 0;
+	if (!io->id)
+		io->id = __sync_fetch_and_add(&block_ids, 1) + 1;
+	io->issue_ns = now;
+	tell_rq(BLOCK_ISSUE, rq, io, io->insert_ns, now);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_requeue")
+int BPF_PROG(block_rq_requeue, struct request *rq)
+{
+	struct block_io *io = rq_find(rq);
+
+	if (!io)
+		return 0;
+	tell_rq(BLOCK_REQUEUE, rq, io, io->issue_ns, bpf_ktime_get_ns());
+	io->insert_ns = 0;
+	io->issue_ns = 0;
+	return 0;
+}
+
+/* The end of what is known of a bio; further: it is not the first one of its request. */
+static __always_inline void bio_done(struct bio *bio, struct block_io *io, bool further, u64 now)
+{
+	if (further && !io->skip)
+		tell_bio(BLOCK_DONE, bio, io, io->queue_ns, now);
+	if (io->flush)
+		flush_end(disk_dev(bio->bi_bdev->bd_disk));
+	io_forget(bio);
+}
+
+/* Bios that end with these bytes of their request. The first that does not, or NULL. */
+static __always_inline struct bio *bios_done(struct bio *bio, u32 bytes, u64 now)
+{
+	for (int i = 0; i < CHAIN_MAX && bio; i++) {
+		struct bio *next = bio->bi_next;
+		u32 size = bio->bi_iter.bi_size;
+		if (size > bytes || (i && !size))
+			break;
+		bytes -= size;
+		struct block_io *io = io_find(bio);
+		if (io)
+			bio_done(bio, io, i, now);
+		bio = next;
+	}
+	return bio;
+}
+
+static __always_inline void tell_done(struct block_io *io, u32 dev, u32 flags, u32 bytes,
+	u32 failed, u8 status, u64 now)
+{
+	struct rec_block_done *r;
+
+	if (now - io->issue_ns < filter.min_ns || !(r = take(BPF_BLOCK, sizeof(*r))))
+		return;
+	u64 from = io->insert_ns ? io->insert_ns : io->get_ns;
+	fill_block(&r->block, BLOCK_COMPLETE, io, now);
+	r->block.since_ns = io->issue_ns;
+	r->block.sector = io->sector;
+	r->block.bytes = bytes;
+	r->block.dev = dev;
+	r->block.flags = flags;
+	r->queue_ns = io->queue_ns;
+	r->timed = from && io->issue_ns >= from;
+	r->wait_ns = r->timed ? io->issue_ns - from : 0;
+	r->failed = failed;
+	r->cpu = bpf_get_smp_processor_id();
+	r->status = status;
+	give_at(r, now);
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int bytes)
+{
+	struct bio *bio = rq->bio;
+	u32 flags = rq->cmd_flags, left = rq->__data_len, dev = disk_dev(rq->q->disk);
+	u64 now = bpf_ktime_get_ns();
+	struct block_io *io = io_find(bio ? (void *)bio : (void *)rq);
+
+	if (!io && whole() && (bytes || !is_data(flags)))
+		io = rq_new(rq);
+	if (!io)
+		return 0;
+	/* The end of a sequence of flushes, in which a bio without data waited. */
+	bool end = is_data(flags) && !bytes && !left && bio;
+	/* Of such a sequence: its end, later, is the end of its bios. */
+	bool sequence = !end && rq->end_io && flags & flush_bits() && is_data(flags);
+
+	if (bytes < left && !status) {
+		struct bio *next = bios_done(bio, bytes, now);
+		struct block_io rest = *io;
+		rest.done += bytes;
+		u64 key = (u64)next;
+		if (next)
+			bpf_map_update_elem(&block_ios, &key, &rest, BPF_ANY);
+		return 0;
+	}
+	if (!io->skip && (!end || io->bytes == 0)) {
+		io->sector = is_data(flags) ? rq->__sector - (io->done >> 9) : io->sector;
+		if (end)
+			tell_bio(BLOCK_DONE, bio, io, io->queue_ns, now);
+		else
+			tell_done(io, dev, flags, io->done + (status ? 0 : bytes),
+				status ? bytes : 0, status, now);
+	}
+	if (!bio)
+		io_forget(rq);
+	else if (!sequence)
+		bios_done(bio, bytes, now);
+	return 0;
+}
+
+/* Of devices without requests, and of bios that failed before they got one. */
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(block_bio_complete, struct request_queue *q, struct bio *bio)
+{
+	struct block_io *io = io_find(bio);
+	u8 status = bio->bi_status;
+
+	if (!io)
+		return 0;
+	u64 now = bpf_ktime_get_ns();
+	if (!io->skip)
+		tell_done(io, disk_dev(bio->bi_bdev->bd_disk), bio->bi_opf,
+			status ? 0 : io->bytes, status ? io->bytes : 0, status, now);
+	bio_done(bio, io, false, now);
+	return 0;
+}
+
+/* bio: the front, as a new one; what it was cut off goes on as it was. */
+SEC("tp_btf/block_split")
+int BPF_PROG(block_split, struct bio *bio, unsigned int sector)
+{
+	struct block_io *from = io_find(bio->bi_private);
+	u64 key = (u64)bio;
+
+	if (!from)
+		return 0;
+	struct block_io io = *from;
+	io.flush = 0;
+	io.bytes = bio->bi_iter.bi_size;
+	bpf_map_update_elem(&block_ios, &key, &io, BPF_ANY);
+	if (!io.skip)
+		tell_bio(BLOCK_SPLIT, bio, &io, io.queue_ns, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/block_bio_remap")
+int BPF_PROG(block_bio_remap, struct bio *bio, u32 dev, u64 sector)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct block_io io = { .pid = task->tgid, .tid = task->pid };
+
+	if (traced(task) && (!filters() || bio_passes(bio, 0)))
+		tell_bio(BLOCK_REMAP, bio, &io, sector, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/writeback_dirty_folio")
+int BPF_PROG(block_dirty, struct folio *folio, struct address_space *mapping)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	bool self = (u32)task->tgid == filter.self;
+
+	if (!self && (!traced(task) || task->flags & TASK_KTHREAD))
+		return 0;
+	struct inode *inode = mapping ? mapping->host : NULL;
+	if (!inode)
+		return 0;
+	struct dirt *was = dirt_of(inode);
+	if (was && was->tid == (u32)task->pid)
+		return 0;
+	struct dirt_key key = { BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_sb, s_dev) };
+	struct dirt who = { task->tgid, task->pid, task->real_parent->tgid };
+	bpf_probe_read_kernel(who.comm, sizeof(who.comm), task->comm);
+	bpf_map_update_elem(&block_dirt, &key, &who, BPF_ANY);
+	return 0;
+}
+
+#endif
