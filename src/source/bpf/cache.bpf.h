@@ -41,7 +41,7 @@ __u32 cache_last;
 /* A run of pages that may still grow. */
 struct cache_run {
 	u64 mapping, inode, size, first, next, pages, at_ns, tick;
-	u32 dev, rdev, file;
+	u32 dev, rdev, file, generation;
 	u8 event, alias;
 };
 
@@ -155,7 +155,8 @@ static __always_inline void cache_fill(struct rec_cache *out, struct cache_run *
 	out->rdev = r->rdev;
 	out->cpu = bpf_get_smp_processor_id();
 	out->alias = r->alias;
-	__builtin_memset(out->pad, 0, sizeof(out->pad));
+	out->pad = 0;
+	out->generation = r->generation;
 	comm_of(out->comm, task);
 }
 
@@ -285,6 +286,7 @@ static __always_inline void run_begin(struct cache_task *ct, struct cache_run *r
 	r->size = GET(inode, i_size);
 	r->dev = dev_of(inode);
 	r->rdev = rdev_of(inode);
+	r->generation = GET(inode, i_generation);
 	r->file = name_mapping(ct, mapping);
 	r->alias = ct->name.alias;
 	r->at_ns = bpf_ktime_get_ns();
