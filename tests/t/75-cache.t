@@ -13,7 +13,7 @@ PATH=$PATH:/sbin:/usr/sbin
 # A file system of its own, so that nobody else reads there.
 mkdir m
 truncate -s 64M image
-mkfs.ext4 -q -F image 2>/dev/null && mount -o loop image m 2>/dev/null || skip_all "no loop device with ext4"
+{ mkfs.ext4 -q -F image && mount -o loop image m; } 2>/dev/null || skip_all "no loop device with ext4"
 trap 'cd /; umount "$DIR/m"; rm -rf "$DIR"' EXIT
 dev=$(stat -c '%Hd:%Ld' m)
 
