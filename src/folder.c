@@ -90,23 +90,23 @@ int folder_new(struct folder **out, const struct trace_options *t, uint64_t star
 	}
 	if (!err)
 		err = streams_open(&f->streams, &(struct streams_args){
-			.dir = t->dir,
-			.plain = t->plain,
-			.rotate_bytes = t->rotate_bytes,
-			.rotate_ns = t->rotate_ns,
-			.started_ns = started_ns,
-			.epoch_ns = epoch_ns,
-			.anon = f->anon,
-		});
+							.dir = t->dir,
+							.plain = t->plain,
+							.rotate_bytes = t->rotate_bytes,
+							.rotate_ns = t->rotate_ns,
+							.started_ns = started_ns,
+							.epoch_ns = epoch_ns,
+							.anon = f->anon,
+						});
 	if (!err && t->snapshots)
 		err = snapshots_open(&f->snapshots, &(struct snapshot_args){
-			.what = t->snapshots,
-			.streams = f->streams,
-			.dir = t->dir,
-			.anon = f->anon,
-			.roots = t->root,
-			.nroots = t->nroots,
-		});
+							    .what = t->snapshots,
+							    .streams = f->streams,
+							    .dir = t->dir,
+							    .anon = f->anon,
+							    .roots = t->root,
+							    .nroots = t->nroots,
+						    });
 	if (err < 0) {
 		if (f)
 			folder_close(&f->sink);

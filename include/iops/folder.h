@@ -11,7 +11,8 @@ struct sink;
 struct streams;
 struct trace_options;
 
-/* Make it, as t says. started_ns: real time of epoch_ns. Says what is wrong; 0 or -errno. */
+/* Make it, as t says. started_ns: real time of epoch_ns. Says what is wrong; 0 or -errno.
+ */
 int folder_new(struct folder **out, const struct trace_options *t, uint64_t started_ns,
 	uint64_t epoch_ns);
 

@@ -40,7 +40,8 @@ int snapshots_open(struct snapshots **out, const struct snapshot_args *args);
 
 /*
  * Every second: begin what is due, the first time all, and write rows for 20 ms at most.
- * 0, or the -errno of what failed since the last call; it goes on all the same.
+ * 0, or the -errno of what failed since the last call, which was said; it goes on all the
+ * same, but files are not scanned again after a scan that failed.
  */
 int snapshots_tick(struct snapshots *s, uint64_t mono_ns);
 

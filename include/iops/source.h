@@ -21,6 +21,7 @@ struct syscall_set;
 struct source_args {
 	struct names *names;
 	const struct syscall_set *want;
+	bool want_given;   /* by the user; else rows of streams are of all calls */
 	uint64_t epoch_ns; /* CLOCK_MONOTONIC when the session began */
 	const pid_t *pids; /* processes to attach to ... */
 	unsigned npids;
@@ -88,7 +89,7 @@ extern const struct source_ops *const source_readers[];
  */
 struct source_health {
 	const char *name, *status;
-	char reason[200], enable[120];
+	char reason[600], enable[120];
 };
 
 enum { SOURCE_HEALTH_MAX = 8 };

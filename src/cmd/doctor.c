@@ -34,11 +34,29 @@ static char *as_json(const struct source_health *row, unsigned n)
 	return text;
 }
 
+/* Words in lines of 80, below one another; at: where the first one stands. */
+static void put_words(FILE *f, const char *text, int indent)
+{
+	int at = indent;
+
+	while (*text) {
+		int n = (int)strcspn(text, " ");
+		if (at > indent && at + 1 + n > 80)
+			at = fprintf(f, "\n%*s", indent, "") - 1;
+		else if (at > indent)
+			at += fprintf(f, " ");
+		at += fprintf(f, "%.*s", n, text);
+		text += n + (text[n] == ' ');
+	}
+	fputc('\n', f);
+}
+
 static int put_table(FILE *f, const struct source_health *row, unsigned n)
 {
 	fprintf(f, "%-14s %-8s %s\n", "backend", "status", "why");
 	for (unsigned i = 0; i < n; i++) {
-		fprintf(f, "%-14s %-8s %s\n", row[i].name, row[i].status, row[i].reason);
+		fprintf(f, "%-14s %-8s ", row[i].name, row[i].status);
+		put_words(f, row[i].reason, 24);
 		if (*row[i].enable)
 			fprintf(f, "%-14s %-8s   more: %s\n", "", "", row[i].enable);
 	}

@@ -177,6 +177,10 @@ static void get_totals(const cJSON *top, struct totals *t)
 {
 	const cJSON *ledger = json_get(top, "ledger"), *one;
 
+	t->accounts += json_number(ledger, "accounts");
+	t->rchar += json_number(ledger, "rchar");
+	t->wchar += json_number(ledger, "wchar");
+	t->storage_cancelled += json_number(ledger, "cancelled_write_bytes");
 	t->storage_read += json_number(ledger, "storage_read_bytes");
 	t->storage_written += json_number(ledger, "storage_write_bytes");
 	cJSON_ArrayForEach (one, json_get(json_get(top, "histogram"), "size_bytes")) {

@@ -78,15 +78,15 @@ static void put_options(cJSON *o, const struct anon *a, const char *text)
 static void put_usage(cJSON *o, const char *mountpoint)
 {
 	struct statvfs v;
+	bool known = statvfs(mountpoint, &v) == 0;
+	double unit = known ? v.f_frsize : 0,
+	       used = known ? unit * (v.f_blocks - v.f_bfree) : -1,
+	       unused = known ? unit * v.f_bavail : -1, all = used + unused;
 
-	if (statvfs(mountpoint, &v) < 0)
-		return;
-	double unit = v.f_frsize, used = unit * (v.f_blocks - v.f_bfree),
-	       unused = unit * v.f_bavail, all = used + unused;
-	system_count(o, "total_bytes", unit * v.f_blocks);
+	system_count(o, "total_bytes", known ? unit * v.f_blocks : -1);
 	system_count(o, "used_bytes", used);
 	system_count(o, "free_bytes", unused);
-	system_count(o, "percent_used", all > 0 ? round(used / all * 1000) / 10 : 0);
+	system_count(o, "percent_used", all > 0 ? round(used / all * 1000) / 10 : all);
 }
 
 /* A device that the kernel has named tells nothing; one of a volume manager may. */

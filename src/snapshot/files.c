@@ -29,6 +29,7 @@ struct files {
 	bool given_up;
 
 	/* of the worker while it works */
+	int result;
 	struct walk_counts last; /* scan */
 	uint64_t rows, gone;     /* in all scans */
 };
@@ -56,7 +57,8 @@ static int work(void *ctx, struct feed *feed)
 
 	f->rows += f->last.rows;
 	f->gone += f->last.gone;
-	return err;
+	f->result = err;
+	return err < 0 && err != -ECANCELED ? diag_err(err, "snapshot of files") : err;
 }
 
 static void put_time(struct stream *t, const struct walk_time *when)
@@ -218,27 +220,31 @@ int files_open(struct files **out, const struct snapshot_args *args)
 
 int files_begin(struct files *f, uint64_t mono_ns)
 {
-	if (feed_busy(f->feed) || feed_hurried(f->feed) || mono_ns < f->due_ns)
+	if (feed_busy(f->feed) || feed_hurried(f->feed) || f->given_up ||
+		mono_ns < f->due_ns)
 		return 0;
 	f->scan_ns = mono_ns;
 	f->due_ns = mono_ns + f->every_ns;
 	int err = feed_start(f->feed);
-	f->scans += !err;
-	return err;
+	if (err < 0)
+		return diag_err(err, "snapshot of files");
+	f->scans++;
+	return 0;
 }
 
 int files_drain(struct files *f, uint64_t budget_ns)
 {
-	bool busy = feed_busy(f->feed);
+	bool busy = feed_busy(f->feed), was = f->given_up;
 	int err = feed_drain(f->feed, budget_ns), late = 0;
+	bool ended = busy && !feed_busy(f->feed);
 
-	if (err == -ECANCELED) {
+	/* In a scan, or before the first one; or it has failed, and no other can tell
+	 * what has changed since. */
+	if ((ended && f->result < 0) || (!f->scans && feed_hurried(f->feed)))
 		f->given_up = true;
-		err = 0;
-	}
-	if (busy && !feed_busy(f->feed))
+	if (ended || was != f->given_up)
 		late = note(f);
-	return err ? err : late;
+	return err && err != -ECANCELED ? err : late;
 }
 
 void files_hurry(struct files *f)

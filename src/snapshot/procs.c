@@ -92,7 +92,7 @@ static int work(void *ctx, struct feed *feed)
 	int err = 0;
 
 	if (!dir)
-		return -errno;
+		return diag_err(errno, "/proc");
 	cpu_begin(&p->cpu, now(CLOCK_BOOTTIME));
 	while (!err && !feed_hurried(feed) && (d = readdir(dir))) {
 		int pid = atoi(d->d_name);
@@ -102,7 +102,8 @@ static int work(void *ctx, struct feed *feed)
 	closedir(dir);
 	if (!err)
 		err = cpu_end(&p->cpu);
-	return err;
+	return err < 0 && err != -ECANCELED ? diag_err(err, "snapshot of processes")
+					    : err;
 }
 
 static int take(void *ctx, const void *record)
@@ -164,7 +165,8 @@ int procs_begin(struct procs *p, uint64_t mono_ns)
 		p->shot_ns = mono_ns;
 		p->due_ns = mono_ns + p->every_ns;
 	}
-	return p->rows || sample ? feed_start(p->feed) : 0;
+	int err = p->rows || sample ? feed_start(p->feed) : 0;
+	return err < 0 ? diag_err(err, "snapshot of processes") : 0;
 }
 
 int procs_drain(struct procs *p, uint64_t budget_ns)

@@ -26,7 +26,8 @@ void put_real_time(struct stream *t, int64_t sec, uint32_t nsec)
 		stream_none(t);
 		return;
 	}
-	/* Three times for each file of the machine: printf() would be half of the work. */
+	/* Three times for each file of the machine: printf() would be half of the work.
+	 */
 	p = digits(p, tm.tm_year + 1900, 4, '-');
 	p = digits(p, tm.tm_mon + 1, 2, '-');
 	p = digits(p, tm.tm_mday, 2, ' ');

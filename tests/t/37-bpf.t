@@ -37,6 +37,19 @@ else
 	skip "io_uring is not allowed here"
 fi
 
+if "$HELP/aio" file >/dev/null 2>&1; then
+	"$IOPS" run -b bpf --json -o u.json -- "$HELP/aio" file >want.json
+	ok "every request of Linux AIO" /usr/bin/python3 - <<-'END'
+		import json
+		want, j = json.load(open("want.json")), json.load(open("u.json"))
+		got = {r["call"]: [sum(r[k]["operations"] for k in ("read", "write", "sync") if k in r), r["read"]["bytes"] + r["write"]["bytes"]]
+		       for r in j["by"]["call"] if r["call"].startswith("aio")}
+		assert got == want, (got, want)
+	END
+else
+	skip "Linux AIO is not allowed here"
+fi
+
 # Attached to, the target has no tracer, and is not stopped once.
 "$HELP/loop" rw 20000000 1 >loop.out &
 loop=$!
@@ -64,13 +77,28 @@ assert j["run"]["lost"] > 0 and not j["run"]["complete"]
 assert 2000000 <= seen + j["run"]["lost"] < 2000100, seen + j["run"]["lost"]
 END
 
+# Summed up in the kernel: the same numbers.
+"$IOPS" trace --layers fs --aggregate --json -o s.json -- "$HELP/loop" rw 100000 700 >loop.out
+ok "--aggregate gives the same counts, bytes and sizes" /usr/bin/python3 - <<'END'
+import json
+j = json.load(open("s.json"))
+rows = {r["path"]: r for r in j["by"]["file"]}
+for path, kind in (("/dev/zero", "read"), ("/dev/null", "write")):
+    s = rows[path][kind]
+    assert s["operations"] == 100000 and s["bytes"] == 70000000 and s["size_bytes"]["p50"] in range(690, 711), s
+    assert s["latency_ns"]["count"] == 100000 and 0 < s["time_ns"] < j["run"]["elapsed_ns"], s
+h = [b for b in j["histogram"]["size_bytes"] if b["from"] == 512][0]
+assert h["read"]["operations"] >= 100000 and h["read"]["bytes"] >= 70000000, h
+assert j["run"]["lost"] == 0
+END
+
 # The whole machine: other programs too, not ourselves.
 "$IOPS" trace --layers fs -d 1 --by process,file --json -o w.json & iops=$!
 sleep 0.5
 dd if=/dev/zero of=seen bs=1000 count=77 2>/dev/null
 wait $iops
 is "the whole machine" "$(json w.json '[(r["write"]["operations"], r["write"]["bytes"]) for r in j["by"]["file"] if r["path"].endswith("/seen")]')" "[(77, 77000)]"
-is "but not iops itself" "$(json w.json '[r for r in j["by"]["process"] if r["command"] == "iops" and r["all"]["operations"]]')" "[]"
+is "but not iops itself" "$(json w.json '[r for r in j["by"]["process"] if r.get("exe") == "'"$IOPS"'" and r["all"]["operations"]]')" "[]"
 
 # Filters in the kernel.
 mkdir -p in/deep out

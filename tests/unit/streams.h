@@ -66,7 +66,7 @@ static void open_folder(struct rig *r)
 	assert_int_equal(streams_open(&r->s, &r->args), 0);
 }
 
-static struct stream *add(struct rig *r, const char *name, const char *columns)
+static inline struct stream *add(struct rig *r, const char *name, const char *columns)
 {
 	struct stream *t = NULL;
 

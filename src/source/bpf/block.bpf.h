@@ -173,6 +173,12 @@ static __always_inline void fill_block(struct rec_block *r, u16 event, struct bl
 	r->id = io->id;
 }
 
+/* The reader looks often enough by itself; asking how much there is costs. */
+static __always_inline void give_at(void *r, u64 now)
+{
+	bpf_ringbuf_submit(r, now >> 6 & 15 ? BPF_RB_NO_WAKEUP : wake());
+}
+
 /* An event on the way of a request. */
 static __always_inline void tell_rq(u16 event, struct request *rq, struct block_io *io,
 	u64 since, u64 now)
@@ -187,7 +193,7 @@ static __always_inline void tell_rq(u16 event, struct request *rq, struct block_
 	r->bytes = rq->__data_len;
 	r->dev = disk_dev(rq->q->disk);
 	r->flags = rq->cmd_flags;
-	give(r);
+	give_at(r, now);
 }
 
 static __always_inline void tell_bio(u16 event, struct bio *bio, struct block_io *io, u64 since,
@@ -203,7 +209,7 @@ static __always_inline void tell_bio(u16 event, struct bio *bio, struct block_io
 	r->bytes = bio->bi_iter.bi_size;
 	r->dev = disk_dev(bio->bi_bdev->bd_disk);
 	r->flags = bio->bi_opf;
-	give(r);
+	give_at(r, now);
 }
 
 /*
@@ -301,6 +307,19 @@ static __always_inline void flush_end(u32 dev)
 		__sync_fetch_and_sub(&f->n, 1);
 }
 
+/*
+ * A bio that was at the driver is used again, and nobody has told of its end: while
+ * another tracer comes or goes, the kernel leaves out events for a moment.
+ */
+static __noinline void io_again(u64 key, struct block_io *io)
+{
+	struct block_io *was = bpf_map_lookup_elem(&block_ios, &key);
+
+	if (was && was->issue_ns && !was->skip && !was->flush)
+		lose(BPF_BLOCK);
+	bpf_map_update_elem(&block_ios, &key, io, BPF_ANY);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block_bio_queue, struct bio *bio)
 {
@@ -326,7 +345,8 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	io.flush = !!(bio->bi_opf & flush_bits());
 	if (io.flush)
 		flush_begin(bio, &io);
-	bpf_map_update_elem(&block_ios, &key, &io, BPF_ANY);
+	if (bpf_map_update_elem(&block_ios, &key, &io, BPF_NOEXIST))
+		io_again(key, &io);
 
 	struct rec_block_queue *r = take(BPF_BLOCK, sizeof(*r));
 	if (!r)
@@ -340,7 +360,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	r->ppid = who.ppid;
 	r->pad = 0;
 	__builtin_memcpy(r->comm, who.comm, sizeof(r->comm));
-	give(r);
+	give_at(r, io.queue_ns);
 	return 0;
 }
 
@@ -543,7 +563,7 @@ static __always_inline void tell_done(struct block_io *io, u32 dev, u32 flags, u
 	r->failed = failed;
 	r->cpu = bpf_get_smp_processor_id();
 	r->status = status;
-	give(r);
+	give_at(r, now);
 }
 
 SEC("tp_btf/block_rq_complete")

@@ -84,40 +84,6 @@ static __always_inline void socketcall(struct task_state *st)
 		st->arg[i] = word[i];
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *st = traced(task);
-
-	if (!st)
-		return 0;
-	st->pending = 0;
-	if (st->fresh) {
-		st->fresh = 0;
-		account_begin(st, task);
-	}
-	bool compat = is_compat(task);
-	if ((u64)nr >= SHAPES_MAX - 32)
-		return 0;
-	u8 how = shapes[compat][nr & (SHAPES_MAX - 1)].how;
-	if (how == HOW_NONE)
-		return 0;
-	args_of(regs, compat, st->arg);
-	st->nr = nr;
-	st->abi = compat;
-	st->pending = 1;
-	if (how == HOW_EXEC) {
-		account_end(st, task);
-		account_begin(st, task);
-		return 0;
-	}
-	if (how == HOW_SOCKETCALL)
-		socketcall(st);
-	st->enter_ns = bpf_ktime_get_ns();
-	return 0;
-}
-
 /* Of an array of the program's memory: bytes that its iovecs ask for. */
 static long vec_step(u32 i, void *arg)
 {
@@ -437,6 +403,56 @@ static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi,
 	return 0;
 }
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 262144);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct sum_key);
+	__type(value, struct sum_value);
+} sums SEC(".maps");
+
+/* 0 for 0, n for 2^(n-1) ... 2^n - 1. */
+static __always_inline u8 octave(u64 v)
+{
+	u8 n = 0;
+
+	for (u8 half = 32; half; half /= 2) {
+		if (v >> half) {
+			v >>= half;
+			n += half;
+		}
+	}
+	return n + (v ? 1 : 0);
+}
+
+static __noinline int sum_up(struct rec_call *r)
+{
+	if (!r)
+		return 0;
+	struct sum_key key = {
+		.pid = r->head.pid,
+		.file = r->head.file,
+		.fd = -1,
+		.row = r->head.row,
+		.size = octave(r->ret),
+		.time = octave(r->dur_ns),
+		.rdonly = r->flags & REC_F_RDONLY ? 1 : 0,
+	};
+	struct sum_value one = { 1, r->ret, r->dur_ns, r->head.at_ns }, *v;
+
+	if (!bpf_map_update_elem(&sums, &key, &one, BPF_NOEXIST))
+		return 0;
+	v = bpf_map_lookup_elem(&sums, &key);
+	if (!v) {
+		lose(BPF_CALLS);
+		return 0;
+	}
+	__sync_fetch_and_add(&v->calls, 1);
+	__sync_fetch_and_add(&v->bytes, one.bytes);
+	__sync_fetch_and_add(&v->ns, one.ns);
+	return 0;
+}
+
 static __always_inline void out_call(struct task_state *st, struct task_struct *task,
 	volatile const struct call_shape *s, s64 ret, u64 now, u8 count)
 {
@@ -456,6 +472,10 @@ static __always_inline void out_call(struct task_state *st, struct task_struct *
 	r.counted = count;
 	if (filters() && !file_passes(r.head.file, file_of(task, r.fd), ret, r.dur_ns))
 		return;
+	if (filter.aggregate && ret >= 0 && !(r.flags & REC_F_PEEK)) {
+		sum_up(&r);
+		return;
+	}
 	struct rec_call *out = take(BPF_CALLS, sizeof(*out));
 	if (out) {
 		__builtin_memcpy(out, &r, sizeof(r));
@@ -469,40 +489,6 @@ static __always_inline bool is_rename(u32 nr, bool compat)
 	if (compat)
 		return nr == 38 || nr == 302 || nr == 353;
 	return nr == NR_RENAME || nr == NR_RENAMEAT || nr == NR_RENAMEAT2;
-}
-
-SEC("tp_btf/sys_exit")
-int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	if (ret == 0 && is_rename(number_of(regs), is_compat(task)))
-		__sync_fetch_and_add(&renames, 1);
-	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
-	if (!st || !st->pending)
-		return 0;
-	u64 now = bpf_ktime_get_ns();
-	st->pending = 0;
-	u32 nr = st->nr & (SHAPES_MAX - 1), abi = st->abi & 1;
-	volatile const struct call_shape *s = &shapes[abi][nr];
-	if (s->how == HOW_EXEC) { /* what it read of the program is none of the program's */
-		account_begin(st, task);
-		return 0;
-	}
-	if (!s->how)
-		return 0;
-	u8 count = counted(st, task, s->weight, ret);
-	if (!s->wanted && !count)
-		return 0;
-	if (s->form == F_TWO)
-		out_two(st, task, s, ret, now, count);
-	else if (s->path >= 0 && !(s->form == F_OPEN && ret >= 0))
-		out_path(st, ret, now, abi, nr);
-	else if (s->form == F_MMSG)
-		out_mmsg(st, ret, now, abi, nr);
-	else
-		out_call(st, task, s, ret, now, count);
-	return 0;
 }
 
 #endif

@@ -12,15 +12,6 @@
 
 enum { FAULT_CODE_WRITE = 2, FAULT_CODE_PRESENT = 1 };
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct vm_area_struct {
-	unsigned long vm_start, vm_pgoff;
-	struct file *vm_file;
-};
-
-#pragma clang attribute pop
-
 /* linux/bpf_perf_event.h: registers, as user space knows them, come first. */
 struct fault_data {
 #if defined(__TARGET_ARCH_x86)

@@ -16,6 +16,28 @@ static __always_inline void account_read(struct task_struct *task, struct task_i
 		bpf_core_read(io, sizeof(*io), &task->ioac);
 }
 
+static __always_inline void ledger_begin(struct task_state *st, struct task_struct *task)
+{
+	struct task_io_accounting io;
+
+	account_read(task, &io);
+	st->before.rchar = io.rchar;
+	st->before.wchar = io.wchar;
+	st->before.read = io.read_bytes;
+	st->before.written = io.write_bytes;
+	st->before.cancelled = io.cancelled_write_bytes;
+}
+
+static __always_inline void ledger_end(struct rec_ledger *l, struct task_state *st,
+	struct task_io_accounting *io)
+{
+	l->rchar = io->rchar - st->before.rchar;
+	l->wchar = io->wchar - st->before.wchar;
+	l->read = io->read_bytes - st->before.read;
+	l->written = io->write_bytes - st->before.written;
+	l->cancelled = io->cancelled_write_bytes - st->before.cancelled;
+}
+
 static __always_inline void account_begin(struct task_state *st, struct task_struct *task)
 {
 	struct task_io_accounting io;
@@ -37,7 +59,8 @@ static __always_inline struct rec_life *life(u8 type, struct task_struct *task)
 	r->head.tid = BPF_CORE_READ(task, pid);
 	r->other = 0;
 	r->status = 0;
-	r->calls = r->bytes = r->read_bytes = r->write_bytes = r->in_flight = 0;
+	r->calls = r->bytes = r->in_flight = 0;
+	__builtin_memset(&r->ledger, 0, sizeof(r->ledger));
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
 	return r;
 }
@@ -92,6 +115,8 @@ int BPF_PROG(on_exec, struct task_struct *p, s32 old, struct linux_binprm *bprm)
 	if (!st)
 		return 0;
 	u32 file = name_file(BPF_CORE_READ(task, mm, exe_file));
+	st->waits = 0;
+	st->fresh = 0;
 	account_begin(st, task);
 	struct rec_life *r = life(REC_EXEC, task);
 	if (r) {
@@ -126,10 +151,9 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	account_read(task, &io);
 	r->calls = io.syscr + io.syscw - st->base_calls;
 	r->bytes = io.rchar + io.wchar - st->base_bytes;
-	r->read_bytes = io.read_bytes;
-	r->write_bytes = io.write_bytes;
+	ledger_end(&r->ledger, st, &io);
 	r->in_flight = st->pending;
-	give(r);
+	bpf_ringbuf_submit(r, last ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -149,7 +173,53 @@ int on_each(struct bpf_iter__task *ctx)
 	if (st && !st->traced) {
 		st->fresh = 1;
 		st->traced = 1;
+		st->waits = pid == filter.command;
 	}
+	return 0;
+}
+
+/* At our end: the accounts of those who go on. */
+SEC("iter/task")
+int on_last(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_io_accounting io;
+
+	if (!task)
+		return 0;
+	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
+	if (!st || !st->traced || st->fresh)
+		return 0;
+	struct rec_life *r = life(REC_LAST, task);
+	if (!r)
+		return 0;
+	/* Only now: what was told before this record is in the kernel's account already. */
+	account_read(task, &io);
+	r->calls = io.syscr + io.syscw - st->base_calls;
+	r->bytes = io.rchar + io.wchar - st->base_bytes;
+	ledger_end(&r->ledger, st, &io);
+	r->in_flight = 1 + st->pending;
+	give(r);
+	return 0;
+}
+
+/* Who sent the command a signal, for the front end, which may have got it too. */
+SEC("tp_btf/signal_generate")
+int BPF_PROG(on_signal, int sig, struct kernel_siginfo *info, struct task_struct *task)
+{
+	u64 kind = (u64)info;
+
+	if (!filter.command || (u32)BPF_CORE_READ(task, tgid) != filter.command)
+		return 0;
+	struct rec_life *r = life(REC_SIGNAL, task);
+	if (!r)
+		return 0;
+	r->other = sig;
+	if (kind == 0) /* SEND_SIG_NOINFO */
+		r->status = bpf_get_current_pid_tgid() >> 32;
+	else if (kind != 1 && BPF_CORE_READ(info, si_code) <= 0) /* 1: SEND_SIG_PRIV */
+		r->status = BPF_CORE_READ(info, _sifields._kill._pid);
+	bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 

@@ -48,6 +48,13 @@ static uint32_t read_comm(struct bpf *b, pid_t pid)
 	return n > 1 ? names_add(b->names, comm, n - 1) : 0;
 }
 
+/* For sums that are told when the process is gone. */
+static void remember(struct bpf *b, const struct process *p)
+{
+	if (b->aggregate && p->comm)
+		map_put(&b->commands, p->pid, 0, p->comm);
+}
+
 static pid_t parent_of(pid_t pid)
 {
 	char path[48], buf[512], *p;
@@ -87,6 +94,7 @@ void ebpf_life_begin(struct bpf *b, pid_t pid)
 	if (!p || p->started)
 		return;
 	p->comm = read_comm(b, pid);
+	remember(b, p);
 	p->started = true;
 	struct op op = life_op(b, p, pid, OP_EXEC, 0);
 	op.file = fdtab_exe(b->fdtab, &task);
@@ -136,7 +144,7 @@ static void settle(struct account *a, const struct rec_life *r)
 
 	if (!sure)
 		a->off_calls += calls;
-	if (!sure || !r->in_flight)
+	if (!sure || (!calls && r->in_flight < 2))
 		a->off_bytes += bytes;
 	a->counted += a->calls;
 	a->calls = a->bytes = 0;
@@ -159,6 +167,7 @@ static void on_fork(struct bpf *b, const struct rec_life *r)
 	if (!thread) {
 		p->started = b->all || (from && from->started);
 		p->comm = from && from->comm ? from->comm : comm_of(b, r->comm);
+		remember(b, p);
 	}
 	struct op op = life_op(b, p, (pid_t)r->head.tid, OP_FORK, r->head.at_ns);
 	op.ret = r->other;
@@ -174,6 +183,7 @@ static void on_exec(struct bpf *b, const struct rec_life *r)
 	if (!p)
 		return;
 	p->comm = comm_of(b, r->comm);
+	remember(b, p);
 	p->started = true;
 	p->run_ns = r->head.at_ns;
 	/* Whichever thread it was, from now on it has the process's own id. execve(2) */
@@ -185,6 +195,22 @@ static void on_exec(struct bpf *b, const struct rec_life *r)
 	struct op op = life_op(b, p, p->pid, OP_EXEC, r->head.at_ns);
 	op.file = ebpf_files_get(b, r->head.file).file;
 	ebpf_put(b, &op);
+}
+
+static void put_ledger(struct bpf *b, struct process *p, const struct rec_life *r)
+{
+	const struct rec_ledger *l = &r->ledger;
+	struct op op = life_op(b, p, (pid_t)r->head.tid, OP_CHARS, r->head.at_ns);
+
+	op.ret = (int64_t)l->rchar;
+	op.want = l->wchar;
+	ebpf_put(b, &op);
+	op.kind = OP_LEDGER;
+	op.ret = (int64_t)l->read;
+	op.want = l->written;
+	op.offset = (int64_t)l->cancelled;
+	if (op.ret || op.want || op.offset)
+		ebpf_put(b, &op);
 }
 
 static void verdict(struct bpf *b, struct process *p, const struct rec_life *r)
@@ -203,11 +229,8 @@ static void verdict(struct bpf *b, struct process *p, const struct rec_life *r)
 	op.fd = fresh ? -1 : 0;
 	if (b->countable)
 		ebpf_put(b, &op);
-	struct op ledger = life_op(b, p, (pid_t)r->head.tid, OP_LEDGER, r->head.at_ns);
-	ledger.ret = (int64_t)r->read_bytes;
-	ledger.want = r->write_bytes;
-	if (!fresh && (ledger.ret || ledger.want))
-		ebpf_put(b, &ledger);
+	if (!fresh)
+		put_ledger(b, p, r);
 	map_del(&b->accounts, r->head.tid, 0);
 	free(a);
 }
@@ -241,9 +264,25 @@ static void on_exit_of(struct bpf *b, const struct rec_life *r)
 	b->living--;
 }
 
+/* The command got a signal, and perhaps goes on. */
+static void on_signal(struct bpf *b, const struct rec_life *r)
+{
+	struct launch *l = b->launch;
+	uint32_t sig = r->other;
+
+	if (!l || sig >= NSIG)
+		return;
+	if (sig == SIGCONT && l->stopped)
+		kill(l->front, SIGCONT);
+	l->delivered[sig].from = r->status;
+	l->delivered[sig].at_ns = r->head.at_ns;
+	l->delivered[sig].n++;
+}
+
 void ebpf_life_take(struct bpf *b, const struct rec_life *r)
 {
 	struct account *a;
+	struct process *p;
 
 	switch (r->head.type) {
 	case REC_FORK:
@@ -254,6 +293,13 @@ void ebpf_life_take(struct bpf *b, const struct rec_life *r)
 		break;
 	case REC_EXIT:
 		on_exit_of(b, r);
+		break;
+	case REC_LAST:
+		if ((p = ebpf_life_find(b, (pid_t)r->head.pid)) && p->started)
+			verdict(b, p, r);
+		break;
+	case REC_SIGNAL:
+		on_signal(b, r);
 		break;
 	case REC_CHECK:
 		if ((a = ebpf_life_account(b, (pid_t)r->head.tid)))
@@ -282,4 +328,5 @@ void ebpf_life_free(struct bpf *b)
 		free((void *)b->accounts.slot[i].value);
 	map_fini(&b->processes);
 	map_fini(&b->accounts);
+	map_fini(&b->commands);
 }

@@ -2,7 +2,11 @@
  * load.c - our programs into the kernel, and what they tell out of it
  */
 #include "bpf.h"
+#include "net.h"
+#include "fs.h"
 #include "iops/diag.h"
+#include "iops/launch.h"
+#include "iops/stream.h"
 #include "iops/trace.h"
 #include "perf.h"
 #include "programs.skel.h"
@@ -14,8 +18,10 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -29,6 +35,25 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list args
 	return 0;
 }
 
+/* Calls that are no operations, but tell of some. */
+static const struct {
+	const char *name;
+	uint8_t how;
+} told[] = {
+	{ "execve", HOW_EXEC },
+	{ "execveat", HOW_EXEC },
+	{ "socketcall", HOW_SOCKETCALL },
+	{ "io_submit", HOW_SUBMIT },
+};
+
+static uint8_t how_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(told) / sizeof(*told); i++)
+		if (!strcmp(told[i].name, name))
+			return told[i].how;
+	return HOW_NONE;
+}
+
 /* What a call is to the programs. */
 static void shape(struct call_shape *s, const struct bpf *b, int row, enum abi abi)
 {
@@ -36,9 +61,7 @@ static void shape(struct call_shape *s, const struct bpf *b, int row, enum abi a
 
 	memset(s, 0, sizeof(*s));
 	if (d->form == FORM_CONTROL) {
-		s->how = !strncmp(d->name, "execve", 6)   ? HOW_EXEC
-			 : !strcmp(d->name, "socketcall") ? HOW_SOCKETCALL
-							  : HOW_NONE;
+		s->how = how_of(d->name);
 		return;
 	}
 	s->wanted = syscall_wanted(&b->want, row);
@@ -67,6 +90,10 @@ static void shapes_fill(
 		for (int nr = 0; nr < SHAPES_MAX - SOCKETCALLS && nr < NR_MAX; nr++)
 			if (row[nr] >= 0)
 				shape(&table[a][nr], b, row[nr], ebpf_abi(a));
+		if (!a) {
+			table[a][SYS_io_getevents].how = HOW_REAP;
+			table[a][SYS_io_pgetevents].how = HOW_REAP;
+		}
 		for (int n = 0; n < SOCKETCALLS; n++) {
 			int r = syscall_of_socketcall(n);
 			if (r >= 0)
@@ -92,12 +119,22 @@ static int take(void *arg, void *data, size_t len)
 	case REC_EXEC:
 	case REC_EXIT:
 	case REC_CHECK:
-		if (len >= sizeof(struct rec_life))
+	case REC_LAST:
+	case REC_SIGNAL:
+		if (len >= sizeof(struct rec_life)) {
+			ebpf_fs_life(b, data);
 			ebpf_life_take(b, data);
+		}
 		break;
 	case REC_URING:
-		if (len >= sizeof(struct rec_uring))
+	case REC_AIO:
+		if (len >= sizeof(struct rec_uring)) {
+			ebpf_uring_row(b, data);
 			ebpf_uring_take(b, data);
+		}
+		break;
+	case REC_FS:
+		ebpf_fs_take(b, data, len);
 		break;
 	case REC_CALL:
 	case REC_TWO:
@@ -111,21 +148,24 @@ static int take(void *arg, void *data, size_t len)
 	if (r->type == REC_CACHE || r->type == REC_FAULT)
 		ebpf_cache_take(b, r, len);
 	/* Here the other layers take what is theirs, by the range of the type. */
+	if (r->type >= REC_NET && r->type < REC_FAULT)
+		ebpf_net_take(b, r, len);
 	return b->error;
 }
 
 /* The programs of a layer, by what their names begin with. */
 static const struct {
 	const char *prefix;
-	uint32_t layers; /* any of which needs them */
+	uint32_t layers;       /* any of which needs them */
+	enum bpf_layer counts; /* what they miss is lost to this one */
 } parts[] = {
-	{ "on_", ~0u },
-	{ "uring_", 1 << BPF_URING },
-	{ "block_", 1 << BPF_BLOCK },
-	{ "cache_", 1 << BPF_CACHE },
-	{ "net_", 1 << BPF_NET },
-	{ "fault_", 1 << BPF_FAULT },
-	{ "mapped_", 1 << BPF_CACHE | 1 << BPF_FAULT },
+	{ "on_", ~0u, BPF_CALLS },
+	{ "uring_", 1 << BPF_URING, BPF_URING },
+	{ "block_", 1 << BPF_BLOCK, BPF_BLOCK },
+	{ "cache_", 1 << BPF_CACHE, BPF_CACHE },
+	{ "net_", 1 << BPF_NET, BPF_NET },
+	{ "fault_", 1 << BPF_FAULT, BPF_FAULT },
+	{ "mapped_", 1 << BPF_CACHE | 1 << BPF_FAULT, BPF_FAULT },
 };
 
 /* Whether the kernel has the tracepoint of a program: "tp_btf/NAME". */
@@ -167,6 +207,8 @@ static int choose(struct bpf *b)
 			add_missing(b, bpf_program__section_name(p));
 		bpf_program__set_autoload(p, wanted && here);
 	}
+	if (b->net)
+		b->programs->rodata->net_drop_args = ebpf_net_learn(b, btf);
 	btf__free(btf);
 	return 0;
 }
@@ -204,10 +246,15 @@ static int filter_fill(struct bpf_filter *f, const struct trace_filter *t)
 	return 0;
 }
 
+static int load_only(struct bpf *b)
+{
+	return programs__load(b->programs);
+}
+
 static int load_attach(struct bpf *b)
 {
 	struct programs *p = b->programs;
-	int err = programs__load(p);
+	int err = load_only(b);
 
 	if (!err)
 		err = programs__attach(p);
@@ -240,6 +287,31 @@ static uint32_t ring_size(const struct trace_options *t)
 	return size;
 }
 
+/* For the manifest: what is attached, and what this kernel does not have. */
+static void note_probes(struct bpf *b)
+{
+	struct bpf_program *p;
+	size_t len;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &len);
+	const char *comma = "";
+
+	if (!f)
+		return;
+	fputs("{\"attached\": [", f);
+	bpf_object__for_each_program(p, b->programs->obj)
+	{
+		if (!bpf_program__autoload(p))
+			continue;
+		fprintf(f, "%s\"%s\"", comma, bpf_program__section_name(p));
+		comma = ", ";
+	}
+	fprintf(f, "], \"missing\": \"%s\"}", b->missing);
+	if (!fclose(f))
+		streams_note(b->streams, "probes", text);
+	free(text);
+}
+
 int ebpf_load_open(struct bpf *b, const struct source_args *args)
 {
 	uint32_t size = ring_size(args->trace);
@@ -251,12 +323,23 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 		return refused(-errno);
 	p->rodata->filter.all = b->all;
 	p->rodata->filter.self = getpid();
+	p->rodata->filter.command = b->launch ? b->launch->command : 0;
 	p->rodata->filter.follow = b->follow;
+	p->rodata->filter.aggregate = b->aggregate;
 	p->rodata->filter.layers = b->layers;
 	p->rodata->filter.wake = size / 4;
 	p->rodata->page_shift = __builtin_ctz((unsigned)sysconf(_SC_PAGESIZE));
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
-	if (args->trace)
+	if (b->layers & 1 << BPF_NET) {
+		ebpf_net_shapes((struct net_shape(*)[SHAPES_MAX])p->rodata->net_shapes);
+		err = ebpf_net_open(b);
+	}
+	p->rodata->filter.rows =
+		b->streams && !b->aggregate && b->layers & 1 << BPF_CALLS;
+	if (p->rodata->filter.rows)
+		fs_shapes_fill((struct fs_shape(*)[SHAPES_MAX])p->rodata->fs_shapes,
+			args->want_given ? args->want : NULL);
+	if (args->trace && !err)
 		err = filter_fill(
 			(struct bpf_filter *)&p->rodata->filter, &args->trace->filter);
 	if (err < 0)
@@ -268,15 +351,30 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 		err = undisturbed(b, load_attach);
 	if (err < 0)
 		return refused(err);
+	if (b->streams)
+		note_probes(b);
 	b->ring = ring_buffer__new(bpf_map__fd(p->maps.ring), take, b, NULL);
 	return b->ring ? 0 : -errno;
+}
+
+/* Run a program once for every task. */
+static int walk(const struct bpf_link *link)
+{
+	int it = bpf_iter_create(bpf_link__fd(link));
+	char buf[64];
+
+	if (it < 0)
+		return -errno;
+	while (read(it, buf, sizeof(buf)) > 0)
+		;
+	close(it);
+	return 0;
 }
 
 /* These processes, as they are now, are followed. */
 int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
 {
 	uint8_t one = 1;
-	char buf[64];
 
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t key = pid[i];
@@ -286,15 +384,27 @@ int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
 			return err;
 	}
 	/* Twice: a thread may be born behind the back of the first pass. */
-	for (int pass = 0; pass < 2; pass++) {
-		int it = bpf_iter_create(bpf_link__fd(b->programs->links.on_each));
-		if (it < 0)
-			return -errno;
-		while (read(it, buf, sizeof(buf)) > 0)
-			;
-		close(it);
+	int err = walk(b->programs->links.on_each);
+	return err ? err : walk(b->programs->links.on_each);
+}
+
+/* What was summed up in the kernel; all programs have been detached. */
+void ebpf_load_sums(struct bpf *b)
+{
+	struct sum_key key, *before = NULL;
+	struct sum_value value;
+	int fd = b->aggregate ? bpf_map__fd(b->programs->maps.sums) : -1;
+
+	while (fd >= 0 && !bpf_map_get_next_key(fd, before, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &value))
+			ebpf_calls_sum(b, &key, &value);
+		before = &key;
 	}
-	return 0;
+}
+
+int ebpf_load_last(struct bpf *b)
+{
+	return walk(b->programs->links.on_last);
 }
 
 int ebpf_load_poll(struct bpf *b, int timeout_ms)
@@ -310,19 +420,30 @@ int ebpf_load_poll(struct bpf *b, int timeout_ms)
 
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer)
 {
-	return b->programs->bss->lost[layer];
+	return b->programs->bss->lost[layer] + b->missed[layer];
 }
 
-static void run_iterator(struct bpf_link *link)
+/*
+ * Where an interrupt meets the same program at work, the kernel passes it over and only
+ * counts that.
+ */
+void ebpf_load_missed(struct bpf *b)
 {
-	char buf[64];
-	int it = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	struct bpf_program *p;
 
-	if (it < 0)
-		return;
-	while (read(it, buf, sizeof(buf)) > 0)
-		;
-	close(it);
+	memset(b->missed, 0, sizeof(b->missed));
+	bpf_object__for_each_program(p, b->programs->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info), i = 0;
+		const char *name = bpf_program__name(p);
+		while (i < sizeof(parts) / sizeof(*parts) &&
+			strncmp(name, parts[i].prefix, strlen(parts[i].prefix)))
+			i++;
+		if (i < sizeof(parts) / sizeof(*parts) &&
+			!bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
+			b->missed[parts[i].counts] += info.recursion_misses;
+	}
 }
 
 void ebpf_load_sweep(struct bpf *b, bool last)
@@ -330,7 +451,8 @@ void ebpf_load_sweep(struct bpf *b, bool last)
 	if (!b->cache)
 		return;
 	b->programs->bss->cache_last = last;
-	run_iterator(b->programs->links.cache_each);
+	if (b->programs->links.cache_each)
+		walk(b->programs->links.cache_each);
 }
 
 void ebpf_load_detach(struct bpf *b)
@@ -346,23 +468,23 @@ void ebpf_load_close(struct bpf *b)
 	perf_detach(b->perf);
 	if (b->programs)
 		programs__destroy(b->programs);
+	ebpf_net_close(b);
 }
 
-int ebpf_load_probe(char *why, unsigned size)
+int ebpf_load_try(struct bpf *b, unsigned *programs)
 {
-	libbpf_set_print(quiet);
-	struct programs *p = programs__open();
-	int err = p ? programs__load(p) : -errno;
+	struct bpf_program *p;
 
-	*why = 0;
-	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
-		snprintf(why, size, "the kernel has no BTF (CONFIG_DEBUG_INFO_BTF)");
-	else if (err == -EPERM || err == -EACCES)
-		snprintf(why, size, "it takes root, or CAP_BPF and CAP_PERFMON");
-	else if (err < 0)
-		snprintf(
-			why, size, "the kernel refuses the programs: %s", strerror(-err));
-	if (p)
-		programs__destroy(p);
+	libbpf_set_print(quiet);
+	b->programs = programs__open();
+	int err = b->programs ? choose(b) : -errno;
+	if (!err)
+		err = undisturbed(b, load_only);
+	*programs = 0;
+	if (b->programs) {
+		bpf_object__for_each_program(p, b->programs->obj) *programs +=
+			bpf_program__autoload(p);
+	}
+	ebpf_load_close(b);
 	return err;
 }

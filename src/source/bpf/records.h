@@ -15,6 +15,7 @@ enum bpf_layer {
 	BPF_CACHE,
 	BPF_NET,
 	BPF_FAULT,
+	BPF_ROWS, /* of the stream fs */
 	BPF_LIFE, /* of tasks and the names of files: what all others need */
 	NBPF_LAYERS,
 };
@@ -30,8 +31,10 @@ enum rec_type {
 	REC_TWO,
 	REC_PATH,
 	REC_MMSG,
-	REC_NOTE,
+	REC_LAST, /* the account of a task that runs on */
+	REC_SIGNAL, /* other: its number; status: who sent it */
 	REC_URING,
+	REC_AIO, /* a struct rec_uring too; row is its IOCB_CMD_... */
 	/* Of the other layers: block.bpf.h and the like say what follows. */
 	REC_BLOCK = 32,
 	REC_CACHE = 64,
@@ -107,6 +110,7 @@ struct rec_file {
 	__s32 mount; /* id */
 	__u16 gone;  /* unlinked */
 	__u16 len;   /* of name */
+	char fs[16]; /* name of the kind of file system */
 	char name[];
 };
 
@@ -116,15 +120,18 @@ struct rec_life {
 	__u32 other; /* FORK: the parent's process; EXEC: the task id that it had before */
 	__s32 status; /* EXIT: wait status; row: it was the last of its process */
 	__u64 calls, bytes; /* CHECK, EXIT: since the account began, by the kernel */
-	__u64 read_bytes, write_bytes; /* EXIT: from and to storage, of the whole task */
-	__u64 in_flight;               /* weight of the call that has not returned */
+	struct rec_ledger {
+		__u64 rchar, wchar;
+		__u64 read, written, cancelled; /* from and to storage */
+	} ledger; /* EXIT, LAST: since the task began, or was met */
+	__u64 in_flight;               /* calls that may have been counted or not */
 	char comm[16];
 };
 
 /* An io_uring request; row is its opcode. */
 struct rec_uring {
 	struct rec head; /* at_ns: submitted */
-	__u64 dur_ns, user_data, want;
+	__u64 dur_ns, user_data, want, ring;
 	__s64 position;
 	__s32 res, fd;
 	__u32 ring_flags, sqe_flags;
@@ -185,7 +192,7 @@ struct call_shape {
 	__u8 pad;
 };
 
-enum call_how { HOW_NONE, HOW_CALL, HOW_EXEC, HOW_SOCKETCALL };
+enum call_how { HOW_NONE, HOW_CALL, HOW_EXEC, HOW_SOCKETCALL, HOW_SUBMIT, HOW_REAP };
 
 enum { SHAPES_MAX = 512, SHAPES_ABIS = 2 };
 
@@ -193,17 +200,32 @@ enum { SHAPES_MAX = 512, SHAPES_ABIS = 2 };
 struct bpf_filter {
 	__u32 all;      /* the whole machine, not only what is followed */
 	__u32 self;     /* our own process: never */
+	__u32 command;  /* whose signals are told; 0: nobody's */
 	__u32 follow;   /* children too */
 	__u32 layers;   /* 1 << enum bpf_layer */
+	__u32 rows;     /* of the stream fs are wanted */
 	__u32 uid, uid_set;
 	__u32 dev, dev_set; /* major << 20 | minor */
 	__u32 under_set, under_dev;
 	__u64 under_ino;    /* of a directory that files have to be below */
 	__u64 cgroup;       /* id; 0: any */
 	__u64 min_bytes, min_ns;
+	__u32 aggregate;    /* calls are summed up here, not told one by one */
 	__u32 wake;         /* bytes in the ring at which the reader is woken */
 	__u32 comm_len;
 	char comm[16];
+};
+
+/* Calls that are alike, summed up in the kernel: of one octave of size and of time. */
+struct sum_key {
+	__u32 pid, file;
+	__s32 fd;
+	__u16 row;
+	__u8 size, time, rdonly, pad[3];
+};
+
+struct sum_value {
+	__u64 calls, bytes, ns, first_ns;
 };
 
 #endif

@@ -4,13 +4,16 @@
 #include "bpf.h"
 #include "iops/diag.h"
 #include "iops/launch.h"
+#include "iops/run.h"
 #include "iops/sink.h"
+#include "iops/stream.h"
 #include "iops/trace.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* What is still running this long after the command has ended is a daemon. */
@@ -32,6 +35,7 @@ static int ebpf_close(struct source *base)
 
 	ebpf_load_close(b);
 	ebpf_life_free(b);
+	ebpf_fs_close(b);
 	fdtab_free(b->fdtab);
 	ebpf_block_close(b);
 	ebpf_cache_close(b);
@@ -63,10 +67,7 @@ static uint32_t layers_of(const struct trace_options *t)
 /* Not all calls are told then: there is nothing to compare with. */
 static bool keeps_back(const struct trace_options *t)
 {
-	const struct trace_filter *f = t ? &t->filter : NULL;
-
-	return f && (*f->comm || f->by_uid || f->by_device || f->cgroup || f->min_bytes ||
-			    f->min_ns || f->under || !(t->layers & 1u << LAYER_MAIN));
+	return t && (trace_filters(&t->filter) || !(t->layers & 1u << LAYER_MAIN));
 }
 
 static struct bpf *bpf_new(const struct source_args *args)
@@ -80,7 +81,9 @@ static struct bpf *bpf_new(const struct source_args *args)
 	b->launch = args->launch;
 	b->want = *args->want;
 	b->epoch_ns = args->epoch_ns;
-	b->countable = syscall_set_countable(args->want) && !keeps_back(args->trace);
+	b->aggregate = args->trace && args->trace->aggregate;
+	b->countable = syscall_set_countable(args->want) && !b->aggregate &&
+		       !keeps_back(args->trace);
 	b->follow = args->follow;
 	b->wait = args->wait;
 	b->pids = args->pids;
@@ -116,6 +119,8 @@ static int ebpf_open(struct source **out, const struct source_args *args)
 		err = ebpf_block_open(b);
 	if (!err && b->layers & (1 << BPF_CACHE | 1 << BPF_FAULT))
 		err = ebpf_cache_open(b);
+	if (!err && b->streams)
+		err = ebpf_fs_open(b);
 	if (!err)
 		err = ebpf_load_open(b, args);
 	if (!err && b->launch) {
@@ -136,8 +141,14 @@ static int ebpf_open(struct source **out, const struct source_args *args)
 }
 
 /* What found no room in the ring since the last look. */
-static void tell_lost(struct bpf *b)
+static void tell_lost(struct bpf *b, bool last)
 {
+	uint64_t now = now_ns();
+
+	if (last || now - b->looked_ns > 1000000000) {
+		b->looked_ns = now;
+		ebpf_load_missed(b);
+	}
 	for (unsigned i = 0; i < NBPF_LAYERS; i++) {
 		uint64_t n = ebpf_load_lost(b, i) - b->told[i];
 		struct op op = { .kind = OP_LOST,
@@ -145,11 +156,16 @@ static void tell_lost(struct bpf *b)
 			.fd = -1,
 			.offset = OP_NO_OFFSET,
 			.dur_ns = OP_NO_TIME,
-			.start_ns = ebpf_since(b, now_ns()) };
+			.start_ns = ebpf_since(b, now) };
 		if (!n)
 			continue;
 		b->told[i] += n;
+		ebpf_fs_lost(b, i, n);
+		if (i == BPF_ROWS) /* the calls themselves are not lost with them */
+			continue;
 		ebpf_put(b, &op);
+		if (i == BPF_BLOCK)
+			ebpf_block_lost(b, n);
 	}
 }
 
@@ -161,6 +177,21 @@ static void sweep(struct bpf *b)
 		return;
 	b->swept_ns = now;
 	ebpf_load_sweep(b, false);
+}
+
+/* For the manifest: what was lost of each layer, told apart from what was not there. */
+static void note_lost(struct bpf *b)
+{
+	static const char *const name[NBPF_LAYERS] = { "fs", "uring", "block", "cache",
+		"net", "fault", "names and processes" };
+	char text[400] = "{", *p = text + 1;
+
+	for (unsigned i = 0; i < NBPF_LAYERS; i++)
+		p += sprintf(p, "%s\"%s\": %llu", i ? ", " : "", name[i],
+			(unsigned long long)b->told[i]);
+	strcpy(p, "}");
+	if (b->streams)
+		streams_note(b->streams, "lost_events", text);
 }
 
 static bool over(struct bpf *b)
@@ -189,16 +220,20 @@ static int ebpf_step(struct source *base, struct sink *to)
 		ebpf_life_begin(b, b->pids[b->npids - 1]);
 	sweep(b);
 	int n = ebpf_load_poll(b, POLL_MS);
-	tell_lost(b);
+	tell_lost(b, false);
 	if (n < 0 || b->error)
 		return b->error ? b->error : n;
 	if (!over(b))
 		return 1;
+	if (b->living)
+		ebpf_load_last(b);
 	ebpf_load_sweep(b, true);
 	ebpf_load_detach(b);
 	while ((n = ebpf_load_poll(b, 0)) > 0)
 		;
-	tell_lost(b);
+	ebpf_load_sums(b);
+	tell_lost(b, true);
+	note_lost(b);
 	if (!b->all)
 		ebpf_life_end(b);
 	return b->error ? b->error : n < 0 ? n : 0;
@@ -209,21 +244,17 @@ static void ebpf_stop(struct source *base)
 	((struct bpf *)base)->stopped = true;
 }
 
+static void ebpf_about(struct source *base, struct run *run)
+{
+	run->verifies = ((struct bpf *)base)->countable;
+}
+
 const struct source_ops source_bpf = {
 	.name = "bpf",
 	.help = "every call of the processes, by eBPF; they are never stopped",
 	.open = ebpf_open,
 	.step = ebpf_step,
 	.stop = ebpf_stop,
+	.about = ebpf_about,
 	.close = ebpf_close,
 };
-
-unsigned bpf_health(struct source_health *row)
-{
-	*row = (struct source_health){ .name = "bpf", .status = "works" };
-	if (ebpf_load_probe(row->reason, sizeof(row->reason)) < 0) {
-		row->status = "no";
-		snprintf(row->enable, sizeof(row->enable), "run iops as root");
-	}
-	return 1;
-}

@@ -1,5 +1,5 @@
 /*
- * uring.c - requests of io_uring as operations
+ * uring.c - requests of io_uring and of Linux AIO as operations
  */
 #include "bpf.h"
 #include "iops/names.h"
@@ -86,16 +86,48 @@ const char *ebpf_uring_name(unsigned opcode)
 	return opcode < NOPCODES ? opcodes[opcode].name : "OTHER";
 }
 
-static uint16_t call_of(struct bpf *b, unsigned opcode)
+/* IOCB_CMD_... of aio_abi.h. */
+static const struct {
+	const char *name;
+	uint8_t kind;
+} aio[] = {
+	{ "pread", OP_READ },
+	{ "pwrite", OP_WRITE },
+	{ "fsync", OP_SYNC },
+	{ "fdsync", OP_SYNC },
+	{ "preadx", OP_READ },
+	{ "poll", OP_NOTE },
+	{ "noop", OP_NOTE },
+	{ "preadv", OP_READ },
+	{ "pwritev", OP_WRITE },
+};
+enum { NAIO = sizeof(aio) / sizeof(*aio) };
+
+const char *ebpf_aio_name(unsigned command)
 {
+	return command < NAIO ? aio[command].name : "other";
+}
+
+static uint16_t call_of(struct bpf *b, const struct rec_uring *r)
+{
+	bool is_aio = r->head.type == REC_AIO;
+	uint32_t *call = &b->uring_call[is_aio][r->head.row & 255];
 	char name[40];
 
-	if (!b->uring_call[opcode & 255]) {
-		int n = snprintf(
-			name, sizeof(name), "io_uring:%s", ebpf_uring_name(opcode));
-		b->uring_call[opcode & 255] = names_call(b->names, name, n);
+	if (!*call) {
+		int n = snprintf(name, sizeof(name), "%s:%s", is_aio ? "aio" : "io_uring",
+			is_aio ? ebpf_aio_name(r->head.row)
+			       : ebpf_uring_name(r->head.row));
+		*call = names_call(b->names, name, n);
 	}
-	return b->uring_call[opcode & 255];
+	return *call;
+}
+
+static uint8_t kind_of(const struct rec *r)
+{
+	if (r->type == REC_AIO)
+		return r->row < NAIO ? aio[r->row].kind : OP_NOTE;
+	return r->row < NOPCODES ? opcodes[r->row].kind : OP_META;
 }
 
 /* By -e, the call that does the same says whether it is wanted. */
@@ -114,7 +146,7 @@ static bool wanted(const struct bpf *b, uint8_t kind)
 
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r)
 {
-	uint8_t kind = r->head.row < NOPCODES ? opcodes[r->head.row].kind : OP_META;
+	uint8_t kind = kind_of(&r->head);
 	struct process *p = ebpf_life_caller(b, &r->head);
 	struct seen s = ebpf_files_get(b, r->head.file);
 
@@ -131,7 +163,7 @@ void ebpf_uring_take(struct bpf *b, const struct rec_uring *r)
 		.tid = (pid_t)r->head.tid,
 		.fd = r->fd,
 		.kind = kind,
-		.call = call_of(b, r->head.row),
+		.call = call_of(b, r),
 		.offset = OP_NO_OFFSET,
 	};
 	if (s.placed && (kind == OP_READ || kind == OP_WRITE))
