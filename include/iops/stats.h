@@ -102,7 +102,8 @@ struct totals {
 	uint64_t threads, matched, unchecked; /* verified against the kernel's counters */
 	int64_t off_calls, off_bytes;         /* by which the others differ */
 	uint64_t fast, stopped; /* calls of threads that ended: on the fast path, not */
-	uint64_t storage_read, storage_written; /* bytes, on the account of the threads */
+	uint64_t accounts; /* of threads that ended, of which the next five are sums */
+	uint64_t rchar, wchar, storage_read, storage_written, storage_cancelled;
 	uint64_t notes[NNOTES];                 /* processes with that remark */
 	struct octave size[2][HIST_OCTAVES];    /* reads, writes */
 	struct octave pair[HIST_OCTAVES];       /* two-sided calls */

@@ -209,6 +209,7 @@ static uint32_t get_file(const struct reread_rows *r, const cJSON *o)
 {
 	struct file f = { .path = get_name(r, o, "path"),
 		.inode = json_number(o, "inode"),
+		.fs = get_name(r, o, "file_system"),
 		.host = host_of(r, o) };
 	int type = file_type_of(cJSON_GetStringValue(json_get(o, "type")));
 
@@ -218,6 +219,7 @@ static uint32_t get_file(const struct reread_rows *r, const cJSON *o)
 	if (!f.path && !f.inode && f.type == FILE_UNKNOWN)
 		return 0;
 	uint32_t known = names_find_file(stats_names(r->into), &f);
+	names_learn_system(stats_names(r->into), known, f.fs);
 	return known ? known : names_add_file(stats_names(r->into), &f);
 }
 

@@ -341,6 +341,12 @@ static int put_notice(struct stats *s, const struct op *op, struct proc *p)
 	case OP_LEDGER:
 		t->storage_read += op->ret;
 		t->storage_written += op->want;
+		t->storage_cancelled += op->offset > 0 ? op->offset : 0;
+		break;
+	case OP_CHARS:
+		t->accounts++;
+		t->rchar += op->ret;
+		t->wchar += op->want;
 		break;
 	case OP_FAST:
 		t->fast += op->ret;

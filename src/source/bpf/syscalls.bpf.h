@@ -13,12 +13,21 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = traced(task);
 
-	if (!st || st->waits)
+	if (!st)
 		return 0;
+	if (st->waits) {
+		ledger_begin(st, task);
+		return 0;
+	}
 	st->pending = 0;
+	if (st->waits) {
+		fs_first_exec(st, regs, nr);
+		return 0;
+	}
 	if (st->fresh) {
 		st->fresh = 0;
 		account_begin(st, task);
+		ledger_begin(st, task);
 	}
 	bool compat = is_compat(task);
 	if ((u64)nr >= SHAPES_MAX - 32)
