@@ -234,7 +234,9 @@ static int open_source(struct collection *c)
 			c->ops->name);
 	snprintf(c->run.backend, sizeof(c->run.backend), "%s", c->ops->name);
 	c->run.counters_only = c->ops == &source_proc;
-	c->run.machine_wide = !c->job->launch && !c->run.npids;
+	c->run.machine_wide = c->ops == &source_system;
+	if (c->ops == &source_bpf && !c->job->launch && !c->run.npids)
+		snprintf(c->run.title, sizeof(c->run.title), "the whole machine");
 	c->run.verifies = (c->ops == &source_ptrace || c->ops == &source_bpf) &&
 			  syscall_set_countable(&o->want);
 	if (!err && c->ops->about)

@@ -307,6 +307,19 @@ static __always_inline void flush_end(u32 dev)
 		__sync_fetch_and_sub(&f->n, 1);
 }
 
+/*
+ * A bio that was at the driver is used again, and nobody has told of its end: while
+ * another tracer comes or goes, the kernel leaves out events for a moment.
+ */
+static __noinline void io_again(u64 key, struct block_io *io)
+{
+	struct block_io *was = bpf_map_lookup_elem(&block_ios, &key);
+
+	if (was && was->issue_ns && !was->skip && !was->flush)
+		lose(BPF_BLOCK);
+	bpf_map_update_elem(&block_ios, &key, io, BPF_ANY);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block_bio_queue, struct bio *bio)
 {
@@ -332,7 +345,8 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	io.flush = !!(bio->bi_opf & flush_bits());
 	if (io.flush)
 		flush_begin(bio, &io);
-	bpf_map_update_elem(&block_ios, &key, &io, BPF_ANY);
+	if (bpf_map_update_elem(&block_ios, &key, &io, BPF_NOEXIST))
+		io_again(key, &io);
 
 	struct rec_block_queue *r = take(BPF_BLOCK, sizeof(*r));
 	if (!r)

@@ -3,6 +3,7 @@
  */
 #include "block.h"
 #include "iops/names.h"
+#include "iops/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,6 +59,12 @@ void ebpf_block_close(struct bpf *b)
 	map_fini(&k->devices);
 	free(k);
 	b->block = NULL;
+}
+
+void ebpf_block_lost(struct bpf *b, uint64_t events)
+{
+	if (b->block && b->block->rows)
+		stream_lost(b->block->rows, events);
 }
 
 /* What is kept by an id, all zero if it is new; NULL: no memory. */

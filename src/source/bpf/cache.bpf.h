@@ -51,9 +51,10 @@ enum { RUN_HIT, RUN_MISS, RUN_DIRTY, RUN_GONE, RUN_AHEAD, RUN_ADD, RUN_MAPPED, N
 struct cache_read {
 	u64 mapping, first, last; /* of what it wants */
 	u64 at, raw;              /* where it is; last, also beyond the file's end */
-	u64 missed, from;         /* pages it did not find; the first of them */
+	/* Up to cursor, from where it began, all has been told of, and too many hits by over. */
+	u64 from, cursor, over;
 	u64 tick;
-	u8 open, seen;
+	u8 open, seen, whole; /* whole: first to last are the call's, not a lookup's */
 };
 
 /* A page fault that is under way. */

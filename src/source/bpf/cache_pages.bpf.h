@@ -87,6 +87,20 @@ static __always_inline void add_missed(struct cache_task *ct, u64 mapping, u64 f
 		run_add(ct, RUN(CACHE_READAHEAD, RUN_AHEAD), mapping, a + m, first + n - a - m);
 }
 
+/* A read lacked these: what lies between them and those it lacked before, was there. */
+static __always_inline void read_missed(struct cache_task *ct, u64 mapping, u64 first, u64 n)
+{
+	struct cache_read *r = &ct->read;
+
+	if (first > r->cursor)
+		run_add(ct, RUN(CACHE_HIT, RUN_HIT), mapping, r->cursor, first - r->cursor);
+	else
+		r->over += first + n < r->cursor ? n : r->cursor - first;
+	if (first + n > r->cursor)
+		r->cursor = first + n;
+	run_add(ct, RUN(CACHE_MISS, RUN_MISS), mapping, first, n);
+}
+
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(cache_add, struct folio *folio)
 {
@@ -104,12 +118,8 @@ int BPF_PROG(cache_add, struct folio *folio)
 	} else if (r->open && r->mapping == mapping) {
 		u64 m = within(first, n, r->first, r->last), a = first > r->first ? first : r->first;
 		add_missed(ct, mapping, first, n, r->first, r->last);
-		if (m) {
-			r->missed += m;
-			if (a < r->from)
-				r->from = a;
-			run_add(ct, RUN(CACHE_MISS, RUN_MISS), mapping, a, m);
-		}
+		if (m)
+			read_missed(ct, mapping, a, m);
 	} else if (ct->ahead == mapping) {
 		run_add(ct, RUN(CACHE_READAHEAD, RUN_AHEAD), mapping, first, n);
 	} else {
@@ -309,15 +319,15 @@ int BPF_PROG(cache_exit, struct task_struct *p)
 static __always_inline void read_end_of(struct cache_task *ct, struct task_struct *task)
 {
 	struct cache_read *r = &ct->read;
-	u64 total = r->last + 1 - r->first;
+	u64 end = r->last + 1;
 
-	if (!r->open || !r->seen || !(GET(task, flags) & PF_KERNEL) ||
-		(!cache_last && bpf_jiffies64() - r->tick < CACHE_KEPT) || total <= r->missed)
+	if (!r->open || !r->seen || !(GET(task, flags) & PF_KERNEL) || end <= r->cursor + r->over ||
+		(!cache_last && bpf_jiffies64() - r->tick < CACHE_KEPT))
 		return;
 	struct cache_run run = {
-		.first = r->first,
-		.next = r->last + 1,
-		.pages = total - r->missed,
+		.first = r->cursor,
+		.next = end,
+		.pages = end - r->cursor - r->over,
 	};
 	r->open = 0;
 	run_begin(ct, &run, CACHE_HIT, host_of(r->mapping), r->mapping);

@@ -53,57 +53,70 @@ __noinline int read_end(struct cache_task *ct, s64 ret)
 	/* Only if it can be: another thread may have moved the position since. */
 	if (ret > 0 && call_range(task, r->mapping, ret, &start)) {
 		u64 a = (u64)start >> page_shift, b = ((u64)start + ret - 1) >> page_shift;
-		if (a <= r->first && b >= r->first && b <= r->raw) {
+		if (a <= r->first && b >= a && b <= r->raw) {
 			first = a;
 			last = b;
 		}
 	}
-	if (last < first)
-		return 0;
-	u64 total = last + 1 - first;
-	u64 hits = total > r->missed ? total - r->missed : 0;
-	if (!r->missed)
-		return run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, first, total);
-	/* Those before the first missing page, and the rest as if behind the last one. */
-	u64 before = r->from > first ? r->from - first : 0;
-	if (before > hits)
-		before = hits;
-	run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, first, before);
-	if (hits > before)
-		run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, last + 1 - (hits - before),
-			hits - before);
-	return 0;
+	/* Of what lies before the last missing page, the rest has been told of. */
+	u64 n = last + 1 > r->cursor ? last + 1 - r->cursor : 0;
+	n = n > r->over ? n - r->over : 0;
+	if (r->cursor == r->from)
+		return run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, first, n + r->from - first);
+	if (first < r->from)
+		run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, first, r->from - first);
+	return run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, r->cursor, n);
+}
+
+/*
+ * Chunks of one sendfile(2) and the like are one read, although each is looked up anew. Of
+ * other calls it is enough to know where they begin, and that only where pages are
+ * missing.
+ */
+static __always_inline void read_whole(struct cache_read *r, bool missing)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u64 arg[6];
+	s64 at;
+	u32 nr;
+	volatile const struct call_shape *s = call_of(task, arg, &nr);
+
+	if (!s || (s->form != F_TWO && !missing) || !call_range(task, r->mapping, 0, &at))
+		return;
+	if ((u64)at >> page_shift > r->raw)
+		return;
+	r->first = (u64)at >> page_shift;
+	u64 n = pick(arg, s->size), raw = (at + n - 1) >> page_shift;
+	if (s->form != F_TWO || n > 1ull << 62 || raw < r->raw)
+		return;
+	r->raw = raw;
+	r->last = raw;
+	r->whole = 1;
 }
 
 static __always_inline void read_begin(struct cache_read *r, u64 mapping, u64 first, u64 last,
-	u64 raw)
+	u64 raw, bool missing)
 {
 	r->mapping = mapping;
 	r->first = first;
 	r->last = last;
 	r->at = first;
 	r->raw = raw;
-	r->missed = 0;
-	r->from = ~0ull;
+	r->over = 0;
 	r->seen = 0;
 	r->tick = bpf_jiffies64();
 	r->open = 1;
+	r->whole = 0;
+	read_whole(r, missing);
+	r->from = r->cursor = r->first;
 }
 
-/* Chunks of one sendfile(2) and the like are one read, although each is looked up anew. */
+/* Whether a lookup goes on with the read that is under way. */
 static __always_inline bool continues(struct cache_read *r, u64 index, u64 raw)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	volatile const struct call_shape *s;
-	u64 arg[6];
-	u32 nr;
-
-	if (raw == r->raw)
-		return index > r->at;
-	if (index < r->at || index > r->last + 1)
-		return false;
-	s = call_of(task, arg, &nr);
-	return s && s->form == F_TWO;
+	if (r->whole)
+		return index >= r->first && raw <= r->raw;
+	return raw == r->raw && index > r->at;
 }
 
 SEC("tp_btf/mm_filemap_get_pages")
@@ -121,25 +134,22 @@ int BPF_PROG(cache_get_pages, struct address_space *mapping, unsigned long index
 	u64 last = raw < end ? raw : end - 1;
 	struct cache_read *r = &ct->read;
 	if (r->open && r->mapping == (u64)mapping) {
-		if (!r->seen) { /* told of by readahead */
+		if (!r->seen && !r->whole) { /* told of by readahead */
 			r->seen = 1;
-			r->first = r->at = index;
+			r->at = index;
 			r->last = last;
 			r->raw = raw;
 			return 0;
 		}
 		if (continues(r, index, raw)) {
 			r->at = index;
-			if (last > r->last)
-				r->last = last;
-			if (raw > r->raw)
-				r->raw = raw;
+			r->seen = 1;
 			return 0;
 		}
 	}
 	if (r->open)
 		read_end(ct, 0);
-	read_begin(r, (u64)mapping, index, last, raw);
+	read_begin(r, (u64)mapping, index, last, raw, false);
 	r->seen = 1;
 	return 0;
 }
@@ -165,19 +175,14 @@ static __always_inline int ahead_for(struct inode *inode, u64 index, u64 count)
 	if (!ct || !count || (ct->fault.open && ct->fault.mapping == mapping))
 		return 0;
 	struct cache_read *r = &ct->read;
-	if (r->open && r->mapping == mapping && (!r->seen || continues(r, index, raw) ||
-		(raw == r->raw && index == r->at))) {
-		if (raw > r->raw) {
-			r->raw = raw;
-			r->last = raw;
-		}
+	if (r->open && r->mapping == mapping && (continues(r, index, raw) ||
+		(raw == r->raw && index == r->at)))
 		return 0;
-	}
 	if (rdev_of(inode) && !reads_device(task, mapping))
 		return 0;
 	if (r->open)
 		read_end(ct, 0);
-	read_begin(r, mapping, index, raw, raw);
+	read_begin(r, mapping, index, raw, raw, true);
 	return 0;
 }
 

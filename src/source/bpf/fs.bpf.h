@@ -80,6 +80,21 @@ static __noinline int fs_enter(struct task_state *st)
 	return 0;
 }
 
+/* The command before it is one: that it becomes one is told. */
+static __always_inline void fs_first_exec(struct task_state *st, struct pt_regs *regs, long nr)
+{
+	bool compat = is_compat(bpf_get_current_task_btf());
+
+	if (!filter.rows || (u64)nr >= SHAPES_MAX - 32 ||
+		fs_shapes[compat][nr & (SHAPES_MAX - 1)].form != FS_EXEC)
+		return;
+	args_of(regs, compat, st->arg);
+	st->nr = nr;
+	st->abi = compat;
+	st->pending = 1;
+	fs_enter(st);
+}
+
 static __always_inline u64 fs_arg(struct task_state *st, u8 position)
 {
 	return arg_at(st, position - 1);
@@ -231,9 +246,12 @@ static __always_inline void fs_first(struct fs_pad *p, struct task_state *st,
 	struct file *file = fs_file(st, task, s, p->r.ret);
 
 	if (file) {
-		p->r.head.file = name_file(file);
-		p->r.position = BPF_CORE_READ(file, f_pos);
-		p->r.flags = BPF_CORE_READ(file, f_flags);
+		struct looked v;
+		look(file, &v);
+		s32 fd = s->form == FS_OPEN ? (s32)p->r.ret : (s32)fs_arg(st, s->fd);
+		p->r.head.file = file_id(st, fd, file, &v);
+		p->r.position = v.pos;
+		p->r.flags = v.flags;
 		p->r.size = BPF_CORE_READ(file, f_inode, i_size);
 		p->r.has |= FS_HAS_FILE;
 	}

@@ -19,7 +19,8 @@ int uring_rows_open(struct bpf *b, struct fs_rows *f);
 /* The name of a result that is an error, or NULL. */
 const char *fs_errno(int64_t ret, char buf[16]);
 
-/* Fields of rows: path; a word of names; inode and device; command line, parent and cgroup. */
+/* Fields of rows: path; a word of names; inode and device; command line, parent and
+ * cgroup. */
 void fs_put_path(struct bpf *b, struct stream *t, uint32_t file);
 void fs_put_name(struct bpf *b, struct stream *t, uint32_t name);
 void fs_put_found(struct stream *t, const struct fs_found *f);

@@ -9,7 +9,8 @@ struct bpf_program;
 struct perf_links;
 
 /* 0; -ENOMEM; another one if it works on no CPU: then nothing is told of faults. */
-int perf_attach(struct perf_links **out, struct bpf_program *minor, struct bpf_program *major);
+int perf_attach(
+	struct perf_links **out, struct bpf_program *minor, struct bpf_program *major);
 
 /* NULL is no link. */
 void perf_detach(struct perf_links *l);

@@ -20,6 +20,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		return 0;
 	}
 	st->pending = 0;
+	if (st->waits) {
+		fs_first_exec(st, regs, nr);
+		return 0;
+	}
 	if (st->fresh) {
 		st->fresh = 0;
 		account_begin(st, task);
