@@ -82,7 +82,7 @@ $(B)/libiops.a: $(LIBOBJ)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # What runs in the kernel, as bytes in a header.
-$(B)/programs.bpf.o: $(wildcard src/source/bpf/*.bpf.[ch]) src/source/bpf/kernel.h src/source/bpf/records.h $(B)/.flags
+$(B)/programs.bpf.o: $(wildcard src/source/bpf/*.bpf.[ch] src/source/bpf/*kernel.h src/source/bpf/*records.h) $(B)/.flags
 	@echo "  BPF   $@"
 	$(Q)mkdir -p $(@D) && $(CLANG) -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(if $(FAST),x86,arm64) -Wall \
 	   -Wno-gnu-variable-sized-type-not-at-end $(shell $(PKG) --cflags libbpf) -c src/source/bpf/programs.bpf.c -o $@

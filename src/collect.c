@@ -200,6 +200,7 @@ static int open_source(struct collection *c)
 	struct source_args args = {
 		.names = c->names,
 		.want = &o->want,
+		.want_given = o->want_given,
 		.epoch_ns = c->session.epoch_ns,
 		.pids = c->pids,
 		.npids = c->pids ? c->run.npids : 0,
@@ -228,16 +229,18 @@ static int open_source(struct collection *c)
 			"counters only",
 			strerror(-err));
 	}
-	if (!err && c->ops->about)
-		c->ops->about(c->session.source, &c->run);
 	if (err < 0 && c->job->launch)
 		diag_err(err, "cannot trace by %s; 'iops doctor' tells what works here",
 			c->ops->name);
 	snprintf(c->run.backend, sizeof(c->run.backend), "%s", c->ops->name);
 	c->run.counters_only = c->ops == &source_proc;
-	c->run.machine_wide = !c->job->launch && !c->run.npids;
+	c->run.machine_wide = c->ops == &source_system;
+	if (c->ops == &source_bpf && !c->job->launch && !c->run.npids)
+		snprintf(c->run.title, sizeof(c->run.title), "the whole machine");
 	c->run.verifies = (c->ops == &source_ptrace || c->ops == &source_bpf) &&
 			  syscall_set_countable(&o->want);
+	if (!err && c->ops->about)
+		c->ops->about(c->session.source, &c->run);
 	if (c->ops == &source_proc && !*c->run.why)
 		snprintf(c->run.why, sizeof(c->run.why),
 			"counters only: operations and bytes as /proc/PID/io has them");

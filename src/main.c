@@ -12,9 +12,11 @@
  *   out.c           where a report goes
  *   source/         where operations come from: ptrace (arch/: what only its machine has;
  *                   fast/: the fast path, operations that do not stop), proc (counters),
- *                   system; of saved traces: log, strace, fs_usage, fuse_trace
+ *                   system, bpf (*.bpf.h: what runs in the kernel; by layer); of saved
+ *                   traces: log, strace, fs_usage, fuse_trace
  *   sink/           where they go: stats, filter, interval, log
  *   export/         the same, in the forms of other tools
+ *   layer/          sums of the layers below the calls; report/layer_*: how they look
  *   stream/         a folder of CSV files that rows go to, with its manifest
  *   snapshot/       rows of all files and processes, and what the machine is
  *   report/         what is shown of the sums: column -> table, json, csv, histogram;

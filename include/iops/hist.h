@@ -29,6 +29,9 @@ int hist_merge(struct hist *to, const struct hist *from);
  */
 int hist_fill(struct hist *h, uint64_t lower, uint64_t n);
 
+/* n samples of which only the sum is known, and that they were alike. 0 or -ENOMEM. */
+int hist_add_many(struct hist *h, uint64_t n, uint64_t sum);
+
 /* Take out what hist_add() put in before; min and max stay. */
 void hist_subtract(struct hist *from, const struct hist *what);
 

@@ -116,7 +116,9 @@ enum op_layer {
 enum {
 	OP_SECOND = 0x8000, /* the second side of the two-sided call just before it */
 	OP_PART = 0x4000,   /* a further message of the call before: no time of its own */
-	OP_SUM = 0x2000,    /* ret bytes are the sum of want operations */
+	OP_SUM = 0x2000,    /* ret bytes are the sum of want operations; so is dur_ns */
+			    /* where it is known, and then they were alike: of one */
+			    /* octave of size and one of time */
 	OP_CALL = 0x1fff,
 };
 

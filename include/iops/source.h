@@ -21,6 +21,7 @@ struct syscall_set;
 struct source_args {
 	struct names *names;
 	const struct syscall_set *want;
+	bool want_given;   /* by the user; else rows of streams are of all calls */
 	uint64_t epoch_ns; /* CLOCK_MONOTONIC when the session began */
 	const pid_t *pids; /* processes to attach to ... */
 	unsigned npids;

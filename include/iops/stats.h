@@ -170,4 +170,51 @@ static inline uint64_t series_requested(const struct series *s)
 /* Add b to a. 0 or -ENOMEM. */
 int series_merge(struct series *a, const struct series *b);
 
+/* Metadata calls have results, but move no bytes. */
+static inline bool op_moves(const struct op *op)
+{
+	return op->kind == OP_READ || op->kind == OP_WRITE || op->kind == OP_PEEK;
+}
+
+/* Operations that were summed up where they were seen. */
+static inline int series_alike(struct series *s, const struct op *op)
+{
+	bool moved = op->kind == OP_READ || op->kind == OP_WRITE || op->kind == OP_PEEK;
+
+	s->time_ns += op->dur_ns;
+	if (moved && hist_add_many(&s->size, op->want, op->ret) < 0)
+		return -12; /* ENOMEM */
+	return hist_add_many(&s->latency, op->want, op->dur_ns);
+}
+
+static inline int series_add(struct series *s, const struct op *op)
+{
+	bool timed = op->dur_ns != OP_NO_TIME && !(op->call & OP_PART);
+
+	if (op->call & OP_SUM) {
+		s->operations += op->want;
+		s->bytes += op->ret;
+		return timed ? series_alike(s, op) : 0;
+	}
+	if (timed)
+		s->time_ns += op->dur_ns;
+	if (op->ret < 0) {
+		if (op_interrupted(op->ret))
+			s->interrupted++;
+		else if (op->ret == -11 /* EAGAIN */)
+			s->again++;
+		else
+			s->errors++;
+		return 0;
+	}
+	s->operations++;
+	s->requested += op->want;
+	if (op_moves(op)) {
+		s->bytes += op->ret;
+		if (hist_add(&s->size, op->ret) < 0)
+			return -12; /* ENOMEM */
+	}
+	return timed ? hist_add(&s->latency, op->dur_ns) : 0;
+}
+
 #endif

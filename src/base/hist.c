@@ -83,6 +83,21 @@ int hist_fill(struct hist *h, uint64_t lower, uint64_t n)
 	return 0;
 }
 
+int hist_add_many(struct hist *h, uint64_t n, uint64_t sum)
+{
+	uint64_t mean = n ? sum / n : 0;
+
+	if (!n)
+		return 0;
+	if (hist_fill(h, mean, n) < 0)
+		return -ENOMEM;
+	h->min = !h->n || mean < h->min ? mean : h->min;
+	h->max = !h->n || mean > h->max ? mean : h->max;
+	h->n += n;
+	h->sum += sum;
+	return 0;
+}
+
 void hist_subtract(struct hist *from, const struct hist *what)
 {
 	/* What is not there stays so, whatever a log says of second sides. */

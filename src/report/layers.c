@@ -9,6 +9,8 @@
 
 static const struct layer_report *const reports[NLAYERS] = {
 	[LAYER_BLOCK] = &layer_block_report,
+	[LAYER_CACHE] = &layer_cache_report,
+	[LAYER_FAULT] = &layer_fault_report,
 };
 
 const struct layer_report *layer_report(unsigned layer)

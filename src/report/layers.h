@@ -6,6 +6,7 @@
 
 #include "iops/layer.h"
 
-extern const struct layer_report layer_block_report;
+extern const struct layer_report layer_block_report, layer_cache_report,
+	layer_fault_report;
 
 #endif

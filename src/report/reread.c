@@ -266,7 +266,8 @@ static int get_all(struct reread *r, const struct reread_args *a, const cJSON *t
 		unsigned i = LAYER_MAIN + 1;
 		while (i < NLAYERS && strcmp(op_layer_name(i), layer->string))
 			i++;
-		if (err || i == NLAYERS)
+		/* Layers of pages have no rows that all layers have. */
+		if (err || i == NLAYERS || i == LAYER_CACHE || i == LAYER_FAULT)
 			continue;
 		below.into = stats_layer_of(a->into, i);
 		err = below.into ? reread_rows(&below, json_get(layer, "by"), NULL)

@@ -197,42 +197,6 @@ static struct row *row_of(struct table *t, const uint64_t key[2])
 	return &t->row[at - 1];
 }
 
-/* Metadata calls have results, but move no bytes. */
-static bool moves(const struct op *op)
-{
-	return op->kind == OP_READ || op->kind == OP_WRITE || op->kind == OP_PEEK;
-}
-
-static int series_add(struct series *s, const struct op *op)
-{
-	bool timed = op->dur_ns != OP_NO_TIME && !(op->call & OP_PART);
-
-	if (op->call & OP_SUM) {
-		s->operations += op->want;
-		s->bytes += op->ret;
-		return 0;
-	}
-	if (timed)
-		s->time_ns += op->dur_ns;
-	if (op->ret < 0) {
-		if (op_interrupted(op->ret))
-			s->interrupted++;
-		else if (op->ret == -EAGAIN)
-			s->again++;
-		else
-			s->errors++;
-		return 0;
-	}
-	s->operations++;
-	s->requested += op->want;
-	if (moves(op)) {
-		s->bytes += op->ret;
-		if (hist_add(&s->size, op->ret) < 0)
-			return -ENOMEM;
-	}
-	return timed ? hist_add(&s->latency, op->dur_ns) : 0;
-}
-
 /* posix: sequential is beyond the last byte of before, consecutive right behind it. */
 static void access_add(struct access *a, const struct op *op, unsigned run)
 {
@@ -310,14 +274,15 @@ static int fault_add(struct stats *s, const struct op *op)
 static void totals_add(struct stats *s, const struct op *op)
 {
 	struct totals *t = &s->totals;
-	unsigned octave = hist_octave(op->ret);
 	uint64_t n = op->call & OP_SUM ? op->want : 1;
+	bool alike = op->call & OP_SUM && op->dur_ns != OP_NO_TIME && op->want;
+	unsigned octave = hist_octave(alike ? op->ret / op->want : (uint64_t)op->ret);
 
 	if (op->ret < 0 || (op->kind != OP_READ && op->kind != OP_WRITE))
 		return;
-	if (!(op->call & OP_SUM)) {
+	if (!(op->call & OP_SUM) || alike) {
 		struct octave *o = &t->size[op->kind == OP_WRITE][octave];
-		o->operations++;
+		o->operations += n;
 		o->bytes += op->ret;
 		t->pair[octave].operations += !!(op->call & OP_SECOND);
 	}

@@ -77,6 +77,21 @@ assert j["run"]["lost"] > 0 and not j["run"]["complete"]
 assert 2000000 <= seen + j["run"]["lost"] < 2000100, seen + j["run"]["lost"]
 END
 
+# Summed up in the kernel: the same numbers.
+"$IOPS" trace --layers fs --aggregate --json -o s.json -- "$HELP/loop" rw 100000 700 >loop.out
+ok "--aggregate gives the same counts, bytes and sizes" /usr/bin/python3 - <<'END'
+import json
+j = json.load(open("s.json"))
+rows = {r["path"]: r for r in j["by"]["file"]}
+for path, kind in (("/dev/zero", "read"), ("/dev/null", "write")):
+    s = rows[path][kind]
+    assert s["operations"] == 100000 and s["bytes"] == 70000000 and s["size_bytes"]["p50"] in range(690, 711), s
+    assert s["latency_ns"]["count"] == 100000 and 0 < s["time_ns"] < j["run"]["elapsed_ns"], s
+h = [b for b in j["histogram"]["size_bytes"] if b["from"] == 512][0]
+assert h["read"]["operations"] >= 100000 and h["read"]["bytes"] >= 70000000, h
+assert j["run"]["lost"] == 0
+END
+
 # The whole machine: other programs too, not ourselves.
 "$IOPS" trace --layers fs -d 1 --by process,file --json -o w.json & iops=$!
 sleep 0.5

@@ -18,7 +18,7 @@ view ./selfview >one.txt; view ./selfview >two.txt
 ok "the view is stable, and whole" sh -c 'cmp one.txt two.txt && [ $(wc -l <one.txt) -gt 250 ] && ! grep -q "built without" one.txt'
 same "state, and results of calls" ./iops run -q -o /dev/null --
 same "... without a filter" ./iops run -q -o /dev/null --no-filter --
-for mode in $MODES; do
+for mode in $MODES $BPFMODE; do
 	[ "$mode" = default ] || same "... with $mode" ./iops run -q -o /dev/null $mode --
 done
 same "... by counters" ./iops run -q -o /dev/null -b proc --

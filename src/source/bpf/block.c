@@ -80,7 +80,7 @@ static void *kept(struct map *m, uint32_t id, size_t size)
 }
 
 /* The node of a device, as sysfs names it: "mapper!x" is /dev/mapper/x. */
-static uint32_t node_of(struct bpf *b, uint32_t dev)
+uint32_t ebpf_block_node(struct bpf *b, uint32_t dev)
 {
 	struct fd_task task = { .tid = getpid() };
 	char at[64], link[PATH_MAX], path[PATH_MAX + 8];
@@ -109,7 +109,7 @@ static struct device *device_of(struct bpf *b, uint32_t dev)
 	if (!d || d->file)
 		return d;
 	d->dev = dev;
-	d->file = node_of(b, dev);
+	d->file = ebpf_block_node(b, dev);
 	struct op op = {
 		.kind = OP_DEVICE,
 		.layer = LAYER_BLOCK,

@@ -5,6 +5,9 @@
  *   life.c    tasks, processes, accounts     files.c  names that the kernel sent
  *   calls.c   system calls as operations     uring.c  requests of io_uring
  *   block.c   requests to devices            block_rows.c  these as rows
+ *   cache.c   page cache, page faults        cache_rows.c  these as rows
+ *   perf.c    programs at page faults
+ *   fs.h      and what it lists: rows of calls and requests in CSV streams
  *
  * A record of the ring goes to the part that its type says, which makes operations of it.
  */
@@ -23,9 +26,12 @@
 
 #include "records.h"
 
+struct fs_rows;
 struct launch;
 struct names;
+struct net;
 struct programs;
+struct rec_fs;
 struct ring_buffer;
 struct sink;
 struct streams;
@@ -50,6 +56,7 @@ struct account {
 struct seen {
 	uint32_t file; /* id in names */
 	bool placed;   /* has positions */
+	uint32_t fs;   /* name of the kind of file system */
 };
 
 struct bpf {
@@ -59,11 +66,12 @@ struct bpf {
 	struct launch *launch;
 	struct syscall_set want;
 	uint64_t epoch_ns;
-	bool countable, follow, wait, all;
+	bool countable, follow, wait, all, aggregate;
 	const pid_t *pids;
 	unsigned npids;
 	uint32_t layers;         /* 1 << enum bpf_layer */
 	struct streams *streams; /* rows go there too; NULL: nowhere */
+	struct fs_rows *fs;      /* those of calls and requests */
 	char missing[400];       /* tracepoints that this kernel does not have */
 
 	struct programs *programs;
@@ -73,11 +81,16 @@ struct bpf {
 	uint64_t looked_ns;           /* when that was called last */
 
 	struct map processes, accounts; /* by id: struct process, struct account */
+	struct map commands;            /* by id of the process: its latest name */
 	struct seen *seen;
 	uint32_t nseen;
 	uint32_t uring_call[2][256]; /* of each opcode, and of AIO; names_call() */
+	struct net *net;             /* of that layer; NULL: not wanted */
 
 	struct block *block; /* of block.c; NULL: not traced */
+	struct cache *cache; /* of cache.c; likewise */
+	struct perf_links *perf;
+	uint64_t swept_ns; /* when what the kernel side keeps back was asked for */
 
 	struct sink *sink; /* of the step */
 	int error;         /* of it */
@@ -100,10 +113,13 @@ enum abi ebpf_abi(unsigned abi);
 /* load.c. Say what is wrong; 0 or -errno. */
 int ebpf_load_open(struct bpf *b, const struct source_args *args);
 int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n);
+void ebpf_load_sums(struct bpf *b);
 int ebpf_load_last(struct bpf *b); /* accounts of those who go on */
 int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
 void ebpf_load_missed(struct bpf *b);
+/* What sums of the kernel side wait for more: now. last: there is none. */
+void ebpf_load_sweep(struct bpf *b, bool last);
 void ebpf_load_detach(struct bpf *b);
 void ebpf_load_close(struct bpf *b);
 /* Load and let go all programs of b->layers: 0 or -errno, how many; b->missing is set. */
@@ -113,7 +129,9 @@ int ebpf_load_try(struct bpf *b, unsigned *programs);
 void ebpf_life_take(struct bpf *b, const struct rec_life *r);
 void ebpf_files_take(struct bpf *b, const struct rec_file *r, size_t len);
 void ebpf_calls_take(struct bpf *b, const struct rec *r, size_t len);
+void ebpf_calls_sum(struct bpf *b, const struct sum_key *k, const struct sum_value *v);
 void ebpf_block_take(struct bpf *b, const struct rec *r, size_t len);
+void ebpf_cache_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
 /* The name of an opcode: "READ". */
 const char *ebpf_uring_name(unsigned opcode);
@@ -123,6 +141,20 @@ const char *ebpf_aio_name(unsigned command);
 int ebpf_block_open(struct bpf *b);
 void ebpf_block_close(struct bpf *b);
 void ebpf_block_lost(struct bpf *b, uint64_t events);
+/* The node of a device: major << 20 | minor. */
+uint32_t ebpf_block_node(struct bpf *b, uint32_t dev);
+
+/* cache.c, likewise; it takes page faults, too. */
+int ebpf_cache_open(struct bpf *b);
+void ebpf_cache_close(struct bpf *b);
+/* Rows of calls and of processes, if there are streams. */
+int ebpf_fs_open(struct bpf *b);
+void ebpf_fs_close(struct bpf *b);
+void ebpf_fs_take(struct bpf *b, const struct rec_fs *r, size_t len);
+/* Of a layer (enum bpf_layer): what found no room in the ring. */
+void ebpf_fs_lost(struct bpf *b, unsigned layer, uint64_t n);
+void ebpf_fs_life(struct bpf *b, const struct rec_life *r);
+void ebpf_uring_row(struct bpf *b, const struct rec_uring *r);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);
@@ -130,6 +162,11 @@ struct seen ebpf_files_get(const struct bpf *b, uint32_t id);
 /* The file that a path means, seen from a directory (names). */
 uint32_t ebpf_files_join(
 	struct bpf *b, pid_t tid, uint32_t dir, const char *path, size_t len);
+
+/* Where that path leads, as text: absolute, without . and ..; its length or 0. */
+enum { EBPF_PATH_MAX = 2 * REC_PATH_MAX + 2 };
+size_t ebpf_files_plain(const struct bpf *b, uint32_t dir, const char *path, size_t len,
+	char full[EBPF_PATH_MAX]);
 
 /* The process of an id, made if it is new; NULL: no memory. */
 struct process *ebpf_life_process(struct bpf *b, pid_t pid);

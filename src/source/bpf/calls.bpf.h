@@ -403,6 +403,56 @@ static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi,
 	return 0;
 }
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 262144);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct sum_key);
+	__type(value, struct sum_value);
+} sums SEC(".maps");
+
+/* 0 for 0, n for 2^(n-1) ... 2^n - 1. */
+static __always_inline u8 octave(u64 v)
+{
+	u8 n = 0;
+
+	for (u8 half = 32; half; half /= 2) {
+		if (v >> half) {
+			v >>= half;
+			n += half;
+		}
+	}
+	return n + (v ? 1 : 0);
+}
+
+static __noinline int sum_up(struct rec_call *r)
+{
+	if (!r)
+		return 0;
+	struct sum_key key = {
+		.pid = r->head.pid,
+		.file = r->head.file,
+		.fd = -1,
+		.row = r->head.row,
+		.size = octave(r->ret),
+		.time = octave(r->dur_ns),
+		.rdonly = r->flags & REC_F_RDONLY ? 1 : 0,
+	};
+	struct sum_value one = { 1, r->ret, r->dur_ns, r->head.at_ns }, *v;
+
+	if (!bpf_map_update_elem(&sums, &key, &one, BPF_NOEXIST))
+		return 0;
+	v = bpf_map_lookup_elem(&sums, &key);
+	if (!v) {
+		lose(BPF_CALLS);
+		return 0;
+	}
+	__sync_fetch_and_add(&v->calls, 1);
+	__sync_fetch_and_add(&v->bytes, one.bytes);
+	__sync_fetch_and_add(&v->ns, one.ns);
+	return 0;
+}
+
 static __always_inline void out_call(struct task_state *st, struct task_struct *task,
 	volatile const struct call_shape *s, s64 ret, u64 now, u8 count)
 {
@@ -422,6 +472,10 @@ static __always_inline void out_call(struct task_state *st, struct task_struct *
 	r.counted = count;
 	if (filters() && !file_passes(r.head.file, file_of(task, r.fd), ret, r.dur_ns))
 		return;
+	if (filter.aggregate && ret >= 0 && !(r.flags & REC_F_PEEK)) {
+		sum_up(&r);
+		return;
+	}
 	struct rec_call *out = take(BPF_CALLS, sizeof(*out));
 	if (out) {
 		__builtin_memcpy(out, &r, sizeof(r));

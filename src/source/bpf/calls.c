@@ -166,3 +166,27 @@ void ebpf_calls_take(struct bpf *b, const struct rec *head, size_t len)
 		take_messages(b, p, (const struct rec_mmsg *)head, len);
 	}
 }
+
+void ebpf_calls_sum(struct bpf *b, const struct sum_key *k, const struct sum_value *v)
+{
+	const struct syscall_desc *d = &syscalls[k->row];
+	struct op op = {
+		.start_ns = ebpf_since(b, v->first_ns),
+		.dur_ns = v->ns,
+		.ret = (int64_t)v->bytes,
+		.want = v->calls,
+		.file = ebpf_files_get(b, k->file).file,
+		.pid = (pid_t)k->pid,
+		.tid = (pid_t)k->pid,
+		.comm = (uint32_t)map_get(&b->commands, k->pid, 0),
+		.fd = -1,
+		.offset = OP_NO_OFFSET,
+		.kind = d->form == FORM_VEC && !d->weight && k->rdonly ? OP_READ
+								       : d->kind,
+		.call = k->row | OP_SUM,
+	};
+
+	if (op.kind != OP_READ && op.kind != OP_WRITE)
+		op.ret = 0;
+	ebpf_put(b, &op);
+}

@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#include "fs_records.h"
 #include "records.h"
 
 /*
@@ -38,6 +39,7 @@ enum { OUTSIDE = 0x7fffffff };
 
 const volatile struct bpf_filter filter = {};
 const volatile struct call_shape shapes[SHAPES_ABIS][SHAPES_MAX] = {};
+const volatile struct fs_shape fs_shapes[SHAPES_ABIS][SHAPES_MAX] = {};
 
 /* Of each layer: records that found no room. */
 __u64 lost[NBPF_LAYERS];
@@ -57,6 +59,7 @@ struct task_state {
 	u64 arg[6];
 	u32 nr;
 	u8 abi, pending, fresh, traced;
+	u8 waits; /* the command before it is one: what it does counts for nothing */
 	u64 base_calls, base_bytes; /* where its account began */
 	u64 mine;                   /* calls since */
 	u32 told;                   /* records */
@@ -68,6 +71,9 @@ struct task_state {
 		u32 id, renames;
 		u64 gone;
 	} last[4];
+	/* Of the call that is in flight, for fs.bpf.h. */
+	u32 early, early_flags;
+	u8 quiet;
 };
 
 struct {
@@ -348,6 +354,8 @@ static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
 	s->file.magic = BPF_CORE_READ(dentry, d_sb, s_magic);
 	s->file.mode = BPF_CORE_READ(inode, i_mode);
 	s->file.gone = BPF_CORE_READ(dentry, d_parent) != dentry && is_gone(dentry);
+	bpf_probe_read_kernel_str(s->file.fs, sizeof(s->file.fs),
+		BPF_CORE_READ(dentry, d_sb, s_type, name));
 	s->dentry = dentry;
 	s->mount = NULL;
 	s->file.mount = 0;
@@ -364,8 +372,9 @@ static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
 	s->file.len = s->len;
 	if (!s->under)
 		id = OUTSIDE;
-	else if (send(BPF_LIFE, s, sizeof(struct rec_file) + (s->len & (REC_FILE_MAX - 1))))
-		id = 0;
+	else if (bpf_ringbuf_output(&ring, s,
+			 sizeof(struct rec_file) + (s->len & (REC_FILE_MAX - 1)), wake()))
+		id = 0; /* no operation is lost by that: the next one tries again */
 	s->busy = 0;
 	return id;
 }

@@ -120,6 +120,7 @@ void ebpf_files_take(struct bpf *b, const struct rec_file *r, size_t len)
 	uint64_t mount = hangs_nowhere(r) ? 0 : (uint64_t)r->mount;
 	s->file = fdtab_file(b->fdtab, &task, path, n, mount, &st);
 	s->placed = S_ISREG(r->mode) || S_ISBLK(r->mode);
+	s->fs = names_add(b->names, r->fs, strnlen(r->fs, sizeof(r->fs)));
 }
 
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id)
@@ -127,14 +128,11 @@ struct seen ebpf_files_get(const struct bpf *b, uint32_t id)
 	return id < b->nseen ? b->seen[id] : (struct seen){ 0 };
 }
 
-/* A path as a program wrote it, seen from a directory: made plain, and looked at. */
-uint32_t ebpf_files_join(
-	struct bpf *b, pid_t tid, uint32_t dir, const char *path, size_t len)
+size_t ebpf_files_plain(const struct bpf *b, uint32_t dir, const char *path, size_t len,
+	char full[EBPF_PATH_MAX])
 {
 	const char *from = names_get(b->names, names_file(b->names, dir)->path);
-	char full[2 * REC_PATH_MAX + 2], *to = full;
-	struct fd_task task = { .tid = tid };
-	struct stat st = { 0 };
+	char *to = full;
 
 	*to = 0;
 	if (*path != '/') {
@@ -156,7 +154,21 @@ uint32_t ebpf_files_join(
 	if (to == full)
 		*to++ = '/';
 	*to = 0;
+	return to - full;
+}
+
+/* A path as a program wrote it, seen from a directory: made plain, and looked at. */
+uint32_t ebpf_files_join(
+	struct bpf *b, pid_t tid, uint32_t dir, const char *path, size_t len)
+{
+	struct fd_task task = { .tid = tid };
+	struct stat st = { 0 };
+	char full[EBPF_PATH_MAX];
+	size_t n = ebpf_files_plain(b, dir, path, len, full);
+
+	if (!n)
+		return 0;
 	if (stat(full, &st) < 0)
 		st = (struct stat){ 0 };
-	return fdtab_file(b->fdtab, &task, full, to - full, 0, &st);
+	return fdtab_file(b->fdtab, &task, full, n, 0, &st);
 }

@@ -197,6 +197,23 @@ struct mm_struct {
 	struct file *exe_file;
 };
 
+struct vm_area_struct {
+	unsigned long vm_start, vm_pgoff;
+	struct file *vm_file;
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct mnt_namespace {
+	struct ns_common ns;
+};
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
@@ -206,6 +223,7 @@ struct task_struct {
 	char comm[16];
 	struct fs_struct *fs;
 	struct files_struct *files;
+	struct nsproxy *nsproxy;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
 	struct task_io_accounting ioac;

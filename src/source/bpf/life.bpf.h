@@ -92,6 +92,8 @@ int BPF_PROG(on_exec, struct task_struct *p, s32 old, struct linux_binprm *bprm)
 	if (!st)
 		return 0;
 	u32 file = name_file(BPF_CORE_READ(task, mm, exe_file));
+	st->waits = 0;
+	st->fresh = 0;
 	account_begin(st, task);
 	struct rec_life *r = life(REC_EXEC, task);
 	if (r) {
@@ -149,6 +151,7 @@ int on_each(struct bpf_iter__task *ctx)
 	if (st && !st->traced) {
 		st->fresh = 1;
 		st->traced = 1;
+		st->waits = pid == filter.command;
 	}
 	return 0;
 }

@@ -48,6 +48,13 @@ static uint32_t read_comm(struct bpf *b, pid_t pid)
 	return n > 1 ? names_add(b->names, comm, n - 1) : 0;
 }
 
+/* For sums that are told when the process is gone. */
+static void remember(struct bpf *b, const struct process *p)
+{
+	if (b->aggregate && p->comm)
+		map_put(&b->commands, p->pid, 0, p->comm);
+}
+
 static pid_t parent_of(pid_t pid)
 {
 	char path[48], buf[512], *p;
@@ -87,6 +94,7 @@ void ebpf_life_begin(struct bpf *b, pid_t pid)
 	if (!p || p->started)
 		return;
 	p->comm = read_comm(b, pid);
+	remember(b, p);
 	p->started = true;
 	struct op op = life_op(b, p, pid, OP_EXEC, 0);
 	op.file = fdtab_exe(b->fdtab, &task);
@@ -159,6 +167,7 @@ static void on_fork(struct bpf *b, const struct rec_life *r)
 	if (!thread) {
 		p->started = b->all || (from && from->started);
 		p->comm = from && from->comm ? from->comm : comm_of(b, r->comm);
+		remember(b, p);
 	}
 	struct op op = life_op(b, p, (pid_t)r->head.tid, OP_FORK, r->head.at_ns);
 	op.ret = r->other;
@@ -174,6 +183,7 @@ static void on_exec(struct bpf *b, const struct rec_life *r)
 	if (!p)
 		return;
 	p->comm = comm_of(b, r->comm);
+	remember(b, p);
 	p->started = true;
 	p->run_ns = r->head.at_ns;
 	/* Whichever thread it was, from now on it has the process's own id. execve(2) */
@@ -305,4 +315,5 @@ void ebpf_life_free(struct bpf *b)
 		free((void *)b->accounts.slot[i].value);
 	map_fini(&b->processes);
 	map_fini(&b->accounts);
+	map_fini(&b->commands);
 }

@@ -2,9 +2,13 @@
  * load.c - our programs into the kernel, and what they tell out of it
  */
 #include "bpf.h"
+#include "net.h"
+#include "fs.h"
 #include "iops/diag.h"
 #include "iops/launch.h"
+#include "iops/stream.h"
 #include "iops/trace.h"
+#include "perf.h"
 #include "programs.skel.h"
 
 #include <bpf/bpf.h>
@@ -14,6 +18,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -116,13 +121,20 @@ static int take(void *arg, void *data, size_t len)
 	case REC_CHECK:
 	case REC_LAST:
 	case REC_SIGNAL:
-		if (len >= sizeof(struct rec_life))
+		if (len >= sizeof(struct rec_life)) {
+			ebpf_fs_life(b, data);
 			ebpf_life_take(b, data);
+		}
 		break;
 	case REC_URING:
 	case REC_AIO:
-		if (len >= sizeof(struct rec_uring))
+		if (len >= sizeof(struct rec_uring)) {
+			ebpf_uring_row(b, data);
 			ebpf_uring_take(b, data);
+		}
+		break;
+	case REC_FS:
+		ebpf_fs_take(b, data, len);
 		break;
 	case REC_CALL:
 	case REC_TWO:
@@ -133,7 +145,11 @@ static int take(void *arg, void *data, size_t len)
 	}
 	if (r->type == REC_BLOCK)
 		ebpf_block_take(b, r, len);
+	if (r->type == REC_CACHE || r->type == REC_FAULT)
+		ebpf_cache_take(b, r, len);
 	/* Here the other layers take what is theirs, by the range of the type. */
+	if (r->type >= REC_NET && r->type < REC_FAULT)
+		ebpf_net_take(b, r, len);
 	return b->error;
 }
 
@@ -149,6 +165,7 @@ static const struct {
 	{ "cache_", 1 << BPF_CACHE, BPF_CACHE },
 	{ "net_", 1 << BPF_NET, BPF_NET },
 	{ "fault_", 1 << BPF_FAULT, BPF_FAULT },
+	{ "mapped_", 1 << BPF_CACHE | 1 << BPF_FAULT, BPF_FAULT },
 };
 
 /* Whether the kernel has the tracepoint of a program: "tp_btf/NAME". */
@@ -190,6 +207,8 @@ static int choose(struct bpf *b)
 			add_missing(b, bpf_program__section_name(p));
 		bpf_program__set_autoload(p, wanted && here);
 	}
+	if (b->net)
+		b->programs->rodata->net_drop_args = ebpf_net_learn(b, btf);
 	btf__free(btf);
 	return 0;
 }
@@ -234,9 +253,15 @@ static int load_only(struct bpf *b)
 
 static int load_attach(struct bpf *b)
 {
+	struct programs *p = b->programs;
 	int err = load_only(b);
 
-	return err < 0 ? err : programs__attach(b->programs);
+	if (!err)
+		err = programs__attach(p);
+	if (!err && b->cache &&
+		perf_attach(&b->perf, p->progs.mapped_minor, p->progs.mapped_major) < 0)
+		add_missing(b, "perf/page-faults");
+	return err;
 }
 
 /* The verifier gives up with EAGAIN at every signal: bpf(2) does not say so. */
@@ -262,6 +287,31 @@ static uint32_t ring_size(const struct trace_options *t)
 	return size;
 }
 
+/* For the manifest: what is attached, and what this kernel does not have. */
+static void note_probes(struct bpf *b)
+{
+	struct bpf_program *p;
+	size_t len;
+	char *text = NULL;
+	FILE *f = open_memstream(&text, &len);
+	const char *comma = "";
+
+	if (!f)
+		return;
+	fputs("{\"attached\": [", f);
+	bpf_object__for_each_program(p, b->programs->obj)
+	{
+		if (!bpf_program__autoload(p))
+			continue;
+		fprintf(f, "%s\"%s\"", comma, bpf_program__section_name(p));
+		comma = ", ";
+	}
+	fprintf(f, "], \"missing\": \"%s\"}", b->missing);
+	if (!fclose(f))
+		streams_note(b->streams, "probes", text);
+	free(text);
+}
+
 int ebpf_load_open(struct bpf *b, const struct source_args *args)
 {
 	uint32_t size = ring_size(args->trace);
@@ -275,10 +325,21 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	p->rodata->filter.self = getpid();
 	p->rodata->filter.command = b->launch ? b->launch->command : 0;
 	p->rodata->filter.follow = b->follow;
+	p->rodata->filter.aggregate = b->aggregate;
 	p->rodata->filter.layers = b->layers;
 	p->rodata->filter.wake = size / 4;
+	p->rodata->page_shift = __builtin_ctz((unsigned)sysconf(_SC_PAGESIZE));
 	shapes_fill((struct call_shape(*)[SHAPES_MAX])p->rodata->shapes, b);
-	if (args->trace)
+	if (b->layers & 1 << BPF_NET) {
+		ebpf_net_shapes((struct net_shape(*)[SHAPES_MAX])p->rodata->net_shapes);
+		err = ebpf_net_open(b);
+	}
+	p->rodata->filter.rows =
+		b->streams && !b->aggregate && b->layers & 1 << BPF_CALLS;
+	if (p->rodata->filter.rows)
+		fs_shapes_fill((struct fs_shape(*)[SHAPES_MAX])p->rodata->fs_shapes,
+			args->want_given ? args->want : NULL);
+	if (args->trace && !err)
 		err = filter_fill(
 			(struct bpf_filter *)&p->rodata->filter, &args->trace->filter);
 	if (err < 0)
@@ -290,6 +351,8 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 		err = undisturbed(b, load_attach);
 	if (err < 0)
 		return refused(err);
+	if (b->streams)
+		note_probes(b);
 	b->ring = ring_buffer__new(bpf_map__fd(p->maps.ring), take, b, NULL);
 	return b->ring ? 0 : -errno;
 }
@@ -323,6 +386,20 @@ int ebpf_load_members(struct bpf *b, const pid_t *pid, unsigned n)
 	/* Twice: a thread may be born behind the back of the first pass. */
 	int err = walk(b->programs->links.on_each);
 	return err ? err : walk(b->programs->links.on_each);
+}
+
+/* What was summed up in the kernel; all programs have been detached. */
+void ebpf_load_sums(struct bpf *b)
+{
+	struct sum_key key, *before = NULL;
+	struct sum_value value;
+	int fd = b->aggregate ? bpf_map__fd(b->programs->maps.sums) : -1;
+
+	while (fd >= 0 && !bpf_map_get_next_key(fd, before, &key)) {
+		if (!bpf_map_lookup_elem(fd, &key, &value))
+			ebpf_calls_sum(b, &key, &value);
+		before = &key;
+	}
 }
 
 int ebpf_load_last(struct bpf *b)
@@ -369,16 +446,40 @@ void ebpf_load_missed(struct bpf *b)
 	}
 }
 
+static void run_iterator(struct bpf_link *link)
+{
+	char buf[64];
+	int it = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+
+	if (it < 0)
+		return;
+	while (read(it, buf, sizeof(buf)) > 0)
+		;
+	close(it);
+}
+
+void ebpf_load_sweep(struct bpf *b, bool last)
+{
+	if (!b->cache)
+		return;
+	b->programs->bss->cache_last = last;
+	run_iterator(b->programs->links.cache_each);
+}
+
 void ebpf_load_detach(struct bpf *b)
 {
+	perf_detach(b->perf);
+	b->perf = NULL;
 	programs__detach(b->programs);
 }
 
 void ebpf_load_close(struct bpf *b)
 {
 	ring_buffer__free(b->ring);
+	perf_detach(b->perf);
 	if (b->programs)
 		programs__destroy(b->programs);
+	ebpf_net_close(b);
 }
 
 int ebpf_load_try(struct bpf *b, unsigned *programs)

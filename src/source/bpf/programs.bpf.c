@@ -5,3 +5,7 @@
 #include "syscalls.bpf.h"
 #include "uring.bpf.h"
 #include "block.bpf.h"
+#include "cache.bpf.h"
+#include "fault.bpf.h"
+#include "net.bpf.h"
+#include "net_events.bpf.h"

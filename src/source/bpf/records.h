@@ -15,6 +15,7 @@ enum bpf_layer {
 	BPF_CACHE,
 	BPF_NET,
 	BPF_FAULT,
+	BPF_ROWS, /* of the stream fs */
 	BPF_LIFE, /* of tasks and the names of files: what all others need */
 	NBPF_LAYERS,
 };
@@ -109,6 +110,7 @@ struct rec_file {
 	__s32 mount; /* id */
 	__u16 gone;  /* unlinked */
 	__u16 len;   /* of name */
+	char fs[16]; /* name of the kind of file system */
 	char name[];
 };
 
@@ -126,7 +128,7 @@ struct rec_life {
 /* An io_uring request; row is its opcode. */
 struct rec_uring {
 	struct rec head; /* at_ns: submitted */
-	__u64 dur_ns, user_data, want;
+	__u64 dur_ns, user_data, want, ring;
 	__s64 position;
 	__s32 res, fd;
 	__u32 ring_flags, sqe_flags;
@@ -198,15 +200,29 @@ struct bpf_filter {
 	__u32 command;  /* whose signals are told; 0: nobody's */
 	__u32 follow;   /* children too */
 	__u32 layers;   /* 1 << enum bpf_layer */
+	__u32 rows;     /* of the stream fs are wanted */
 	__u32 uid, uid_set;
 	__u32 dev, dev_set; /* major << 20 | minor */
 	__u32 under_set, under_dev;
 	__u64 under_ino;    /* of a directory that files have to be below */
 	__u64 cgroup;       /* id; 0: any */
 	__u64 min_bytes, min_ns;
+	__u32 aggregate;    /* calls are summed up here, not told one by one */
 	__u32 wake;         /* bytes in the ring at which the reader is woken */
 	__u32 comm_len;
 	char comm[16];
+};
+
+/* Calls that are alike, summed up in the kernel: of one octave of size and of time. */
+struct sum_key {
+	__u32 pid, file;
+	__s32 fd;
+	__u16 row;
+	__u8 size, time, rdonly, pad[3];
+};
+
+struct sum_value {
+	__u64 calls, bytes, ns, first_ns;
 };
 
 #endif

@@ -4,17 +4,21 @@
 #include "bpf.h"
 #include "iops/diag.h"
 #include "iops/launch.h"
+#include "iops/run.h"
 #include "iops/sink.h"
+#include "iops/stream.h"
 #include "iops/trace.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 /* What is still running this long after the command has ended is a daemon. */
 static const uint64_t GRACE_NS = 100 * 1000 * 1000;
+static const uint64_t SWEEP_NS = 500 * 1000 * 1000;
 enum { POLL_MS = 20 };
 
 static uint64_t now_ns(void)
@@ -31,8 +35,10 @@ static int ebpf_close(struct source *base)
 
 	ebpf_load_close(b);
 	ebpf_life_free(b);
+	ebpf_fs_close(b);
 	fdtab_free(b->fdtab);
 	ebpf_block_close(b);
+	ebpf_cache_close(b);
 	free(b->seen);
 	free(b);
 	return 0;
@@ -78,7 +84,9 @@ static struct bpf *bpf_new(const struct source_args *args)
 	b->launch = args->launch;
 	b->want = *args->want;
 	b->epoch_ns = args->epoch_ns;
-	b->countable = syscall_set_countable(args->want) && !keeps_back(args->trace);
+	b->aggregate = args->trace && args->trace->aggregate;
+	b->countable = syscall_set_countable(args->want) && !b->aggregate &&
+		       !keeps_back(args->trace);
 	b->follow = args->follow;
 	b->wait = args->wait;
 	b->pids = args->pids;
@@ -112,6 +120,10 @@ static int ebpf_open(struct source **out, const struct source_args *args)
 
 	if (!err && b->layers & 1 << BPF_BLOCK)
 		err = ebpf_block_open(b);
+	if (!err && b->layers & (1 << BPF_CACHE | 1 << BPF_FAULT))
+		err = ebpf_cache_open(b);
+	if (!err && b->streams)
+		err = ebpf_fs_open(b);
 	if (!err)
 		err = ebpf_load_open(b, args);
 	if (!err && b->launch) {
@@ -151,10 +163,38 @@ static void tell_lost(struct bpf *b, bool last)
 		if (!n)
 			continue;
 		b->told[i] += n;
+		ebpf_fs_lost(b, i, n);
+		if (i == BPF_ROWS) /* the calls themselves are not lost with them */
+			continue;
 		ebpf_put(b, &op);
 		if (i == BPF_BLOCK)
 			ebpf_block_lost(b, n);
 	}
+}
+
+static void sweep(struct bpf *b)
+{
+	uint64_t now = now_ns();
+
+	if (now - b->swept_ns < SWEEP_NS)
+		return;
+	b->swept_ns = now;
+	ebpf_load_sweep(b, false);
+}
+
+/* For the manifest: what was lost of each layer, told apart from what was not there. */
+static void note_lost(struct bpf *b)
+{
+	static const char *const name[NBPF_LAYERS] = { "fs", "uring", "block", "cache",
+		"net", "fault", "names and processes" };
+	char text[400] = "{", *p = text + 1;
+
+	for (unsigned i = 0; i < NBPF_LAYERS; i++)
+		p += sprintf(p, "%s\"%s\": %llu", i ? ", " : "", name[i],
+			(unsigned long long)b->told[i]);
+	strcpy(p, "}");
+	if (b->streams)
+		streams_note(b->streams, "lost_events", text);
 }
 
 static bool over(struct bpf *b)
@@ -181,6 +221,7 @@ static int ebpf_step(struct source *base, struct sink *to)
 	b->sink = to;
 	for (; b->npids; b->npids--)
 		ebpf_life_begin(b, b->pids[b->npids - 1]);
+	sweep(b);
 	int n = ebpf_load_poll(b, POLL_MS);
 	tell_lost(b, false);
 	if (n < 0 || b->error)
@@ -189,10 +230,13 @@ static int ebpf_step(struct source *base, struct sink *to)
 		return 1;
 	if (b->living && b->countable)
 		ebpf_load_last(b);
+	ebpf_load_sweep(b, true);
 	ebpf_load_detach(b);
 	while ((n = ebpf_load_poll(b, 0)) > 0)
 		;
+	ebpf_load_sums(b);
 	tell_lost(b, true);
+	note_lost(b);
 	if (!b->all)
 		ebpf_life_end(b);
 	return b->error ? b->error : n < 0 ? n : 0;
@@ -203,11 +247,17 @@ static void ebpf_stop(struct source *base)
 	((struct bpf *)base)->stopped = true;
 }
 
+static void ebpf_about(struct source *base, struct run *run)
+{
+	run->verifies = ((struct bpf *)base)->countable;
+}
+
 const struct source_ops source_bpf = {
 	.name = "bpf",
 	.help = "every call of the processes, by eBPF; they are never stopped",
 	.open = ebpf_open,
 	.step = ebpf_step,
 	.stop = ebpf_stop,
+	.about = ebpf_about,
 	.close = ebpf_close,
 };

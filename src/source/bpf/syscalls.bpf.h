@@ -5,6 +5,7 @@
 #define IOPS_SYSCALLS_BPF_H
 
 #include "aio.bpf.h"
+#include "fs.bpf.h"
 
 SEC("tp_btf/sys_enter")
 int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
@@ -15,6 +16,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (!st)
 		return 0;
 	st->pending = 0;
+	if (st->waits) {
+		fs_first_exec(st, regs, nr);
+		return 0;
+	}
 	if (st->fresh) {
 		st->fresh = 0;
 		account_begin(st, task);
@@ -23,12 +28,14 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if ((u64)nr >= SHAPES_MAX - 32)
 		return 0;
 	u8 how = shapes[compat][nr & (SHAPES_MAX - 1)].how;
-	if (how == HOW_NONE)
+	if (how == HOW_NONE && !fs_shown(compat, nr))
 		return 0;
 	args_of(regs, compat, st->arg);
 	st->nr = nr;
 	st->abi = compat;
 	st->pending = 1;
+	if (filter.rows)
+		fs_enter(st);
 	if (how == HOW_EXEC) {
 		account_end(st, task);
 		account_begin(st, task);
@@ -56,6 +63,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	st->pending = 0;
 	u32 nr = st->nr & (SHAPES_MAX - 1), abi = st->abi & 1;
 	volatile const struct call_shape *s = &shapes[abi][nr];
+	if (filter.rows)
+		fs_exit(st, ret, now);
 	if (s->how == HOW_EXEC) { /* what it read of the program is none of the program's */
 		account_begin(st, task);
 		return 0;

@@ -73,7 +73,7 @@ enum {
 
 /* A request that is under way. */
 struct uring_req {
-	u64 at_ns, want;
+	u64 at_ns, want, ring;
 	s64 position;
 	struct file *file;
 	u32 pid, tid, id;
@@ -111,6 +111,7 @@ int BPF_PROG(uring_submit, struct io_kiocb *req)
 	r.pid = bpf_get_current_pid_tgid() >> 32;
 	r.tid = (u32)bpf_get_current_pid_tgid();
 	r.opcode = BPF_CORE_READ(req, opcode);
+	r.ring = (u64)BPF_CORE_READ(req, ctx);
 	r.sqe_flags = BPF_CORE_READ(req, flags);
 	r.fd = BPF_CORE_READ(req, cqe.fd);
 	r.file = BPF_CORE_READ(req, file);
@@ -161,6 +162,7 @@ static __always_inline void uring_tell(struct uring_req *r, s32 res, u32 flags, 
 	out->dur_ns = now - r->at_ns;
 	out->user_data = user_data;
 	out->want = r->want;
+	out->ring = r->ring;
 	out->position = position;
 	out->res = res;
 	out->fd = r->fd;
