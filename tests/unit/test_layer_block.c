@@ -169,8 +169,11 @@ static void depth(void **state)
 	assert_int_equal(d->max, 2);
 	assert_int_equal(d->now, 0);
 	assert_int_equal((int)d->area, 100 + 200 + 200);
-	assert_int_equal(d->from_ns, 90);
-	assert_int_equal(d->last_ns, 500);
+	assert_int_equal(d->ns, 500 - 90);
+	/* Another run begins anew. */
+	put(&m, event(&m, "block:issue", OP_READ, 2000000000, OP_NO_TIME));
+	put(&m, event(&m, "block:issue", OP_READ, 10, OP_NO_TIME));
+	assert_int_equal(m.sums->device[0].depth.now, 1);
 	unmake(&m);
 }
 

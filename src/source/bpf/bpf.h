@@ -117,9 +117,9 @@ void ebpf_load_sums(struct bpf *b);
 int ebpf_load_last(struct bpf *b); /* accounts of those who go on */
 int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
-void ebpf_load_missed(struct bpf *b);
 /* What sums of the kernel side wait for more: now. last: there is none. */
 void ebpf_load_sweep(struct bpf *b, bool last);
+void ebpf_load_missed(struct bpf *b);
 void ebpf_load_detach(struct bpf *b);
 void ebpf_load_close(struct bpf *b);
 /* Load and let go all programs of b->layers: 0 or -errno, how many; b->missing is set. */
@@ -140,7 +140,6 @@ const char *ebpf_aio_name(unsigned command);
 /* block.c. 0 or -errno; b->streams, if there are any, get one. */
 int ebpf_block_open(struct bpf *b);
 void ebpf_block_close(struct bpf *b);
-void ebpf_block_lost(struct bpf *b, uint64_t events);
 /* The node of a device: major << 20 | minor. */
 uint32_t ebpf_block_node(struct bpf *b, uint32_t dev);
 
@@ -155,6 +154,7 @@ void ebpf_fs_take(struct bpf *b, const struct rec_fs *r, size_t len);
 void ebpf_fs_lost(struct bpf *b, unsigned layer, uint64_t n);
 void ebpf_fs_life(struct bpf *b, const struct rec_life *r);
 void ebpf_uring_row(struct bpf *b, const struct rec_uring *r);
+void ebpf_block_lost(struct bpf *b, uint64_t events);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);

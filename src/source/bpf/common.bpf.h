@@ -60,6 +60,7 @@ struct task_state {
 	u32 nr;
 	u8 abi, pending, fresh, traced;
 	u8 waits; /* the command before it is one: what it does counts for nothing */
+	struct rec_ledger before;   /* what it did before it was met */
 	u64 base_calls, base_bytes; /* where its account began */
 	u64 mine;                   /* calls since */
 	u32 told;                   /* records */

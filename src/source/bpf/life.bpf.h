@@ -16,6 +16,28 @@ static __always_inline void account_read(struct task_struct *task, struct task_i
 		bpf_core_read(io, sizeof(*io), &task->ioac);
 }
 
+static __always_inline void ledger_begin(struct task_state *st, struct task_struct *task)
+{
+	struct task_io_accounting io;
+
+	account_read(task, &io);
+	st->before.rchar = io.rchar;
+	st->before.wchar = io.wchar;
+	st->before.read = io.read_bytes;
+	st->before.written = io.write_bytes;
+	st->before.cancelled = io.cancelled_write_bytes;
+}
+
+static __always_inline void ledger_end(struct rec_ledger *l, struct task_state *st,
+	struct task_io_accounting *io)
+{
+	l->rchar = io->rchar - st->before.rchar;
+	l->wchar = io->wchar - st->before.wchar;
+	l->read = io->read_bytes - st->before.read;
+	l->written = io->write_bytes - st->before.written;
+	l->cancelled = io->cancelled_write_bytes - st->before.cancelled;
+}
+
 static __always_inline void account_begin(struct task_state *st, struct task_struct *task)
 {
 	struct task_io_accounting io;
@@ -37,7 +59,8 @@ static __always_inline struct rec_life *life(u8 type, struct task_struct *task)
 	r->head.tid = BPF_CORE_READ(task, pid);
 	r->other = 0;
 	r->status = 0;
-	r->calls = r->bytes = r->read_bytes = r->write_bytes = r->in_flight = 0;
+	r->calls = r->bytes = r->in_flight = 0;
+	__builtin_memset(&r->ledger, 0, sizeof(r->ledger));
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
 	return r;
 }
@@ -128,8 +151,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	account_read(task, &io);
 	r->calls = io.syscr + io.syscw - st->base_calls;
 	r->bytes = io.rchar + io.wchar - st->base_bytes;
-	r->read_bytes = io.read_bytes;
-	r->write_bytes = io.write_bytes;
+	ledger_end(&r->ledger, st, &io);
 	r->in_flight = st->pending;
 	bpf_ringbuf_submit(r, last ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
@@ -175,8 +197,7 @@ int on_last(struct bpf_iter__task *ctx)
 	account_read(task, &io);
 	r->calls = io.syscr + io.syscw - st->base_calls;
 	r->bytes = io.rchar + io.wchar - st->base_bytes;
-	r->read_bytes = io.read_bytes;
-	r->write_bytes = io.write_bytes;
+	ledger_end(&r->ledger, st, &io);
 	r->in_flight = 1 + st->pending;
 	give(r);
 	return 0;

@@ -446,24 +446,13 @@ void ebpf_load_missed(struct bpf *b)
 	}
 }
 
-static void run_iterator(struct bpf_link *link)
-{
-	char buf[64];
-	int it = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
-
-	if (it < 0)
-		return;
-	while (read(it, buf, sizeof(buf)) > 0)
-		;
-	close(it);
-}
-
 void ebpf_load_sweep(struct bpf *b, bool last)
 {
 	if (!b->cache)
 		return;
 	b->programs->bss->cache_last = last;
-	run_iterator(b->programs->links.cache_each);
+	if (b->programs->links.cache_each)
+		walk(b->programs->links.cache_each);
 }
 
 void ebpf_load_detach(struct bpf *b)

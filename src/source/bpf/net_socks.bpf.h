@@ -34,7 +34,8 @@ struct net_sock {
 	u64 print; /* of its addresses */
 	u64 syn_ns;
 	u32 id, pid;
-	u32 closing; /* descriptors of it that the end of a process has closed */
+	u32 closing; /* descriptors of it that the walk of walk_ns has closed */
+	u64 walk_ns;
 	u8 stale, tcp, pad[2];
 };
 
@@ -196,9 +197,9 @@ static __noinline int net_tell(struct sock *sk, struct file *file, u32 id)
 /* The id of a socket that a task uses; fresh: its addresses may have changed. */
 static __noinline u32 net_id(struct socket *socket, struct file *file, u32 fresh)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct sock *sk = BPF_CORE_READ(socket, sk);
 	u64 key = (u64)sk;
+	u32 pid = bpf_get_current_pid_tgid() >> 32;
 
 	if (!sk)
 		return 0;
@@ -209,10 +210,10 @@ static __noinline u32 net_id(struct socket *socket, struct file *file, u32 fresh
 	/* TCP lets go of its addresses when it ends. */
 	if (known && !fresh && (e->print == print ||
 		(e->tcp && BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_IS_CLOSE))) {
-		e->pid = task->tgid;
+		e->pid = pid;
 		return e->id;
 	}
-	struct net_sock mine = { .print = print, .pid = task->tgid };
+	struct net_sock mine = { .print = print, .pid = pid };
 	mine.tcp = family != NET_UNIX && BPF_CORE_READ(sk, sk_type) == NET_STREAM;
 	mine.id = known ? e->id : __sync_fetch_and_add(&net_ids, 1) + 1;
 	mine.syn_ns = e ? e->syn_ns : 0;

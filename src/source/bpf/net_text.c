@@ -151,7 +151,7 @@ const char *net_protocol(unsigned family, unsigned type, unsigned protocol, char
 	const char *name;
 
 	if (family == AF_UNIX)
-		return "unix";
+		return type == SOCK_DGRAM ? "unix-dgram" : "unix";
 	if (family != AF_INET && family != AF_INET6) {
 		name = find(families, COUNT(families), family);
 		snprintf(buf, 16, name ? "%s" : "family%.0s%u", name ? name : "", family);

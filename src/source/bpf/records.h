@@ -120,7 +120,10 @@ struct rec_life {
 	__u32 other; /* FORK: the parent's process; EXEC: the task id that it had before */
 	__s32 status; /* EXIT: wait status; row: it was the last of its process */
 	__u64 calls, bytes; /* CHECK, EXIT: since the account began, by the kernel */
-	__u64 read_bytes, write_bytes; /* EXIT: from and to storage, of the whole task */
+	struct rec_ledger {
+		__u64 rchar, wchar;
+		__u64 read, written, cancelled; /* from and to storage */
+	} ledger; /* EXIT, LAST: since the task began, or was met */
 	__u64 in_flight;               /* calls that may have been counted or not */
 	char comm[16];
 };

@@ -67,10 +67,7 @@ static uint32_t layers_of(const struct trace_options *t)
 /* Not all calls are told then: there is nothing to compare with. */
 static bool keeps_back(const struct trace_options *t)
 {
-	const struct trace_filter *f = t ? &t->filter : NULL;
-
-	return f && (*f->comm || f->by_uid || f->by_device || f->cgroup || f->min_bytes ||
-			    f->min_ns || f->under || !(t->layers & 1u << LAYER_MAIN));
+	return t && (trace_filters(&t->filter) || !(t->layers & 1u << LAYER_MAIN));
 }
 
 static struct bpf *bpf_new(const struct source_args *args)
@@ -228,7 +225,7 @@ static int ebpf_step(struct source *base, struct sink *to)
 		return b->error ? b->error : n;
 	if (!over(b))
 		return 1;
-	if (b->living && b->countable)
+	if (b->living)
 		ebpf_load_last(b);
 	ebpf_load_sweep(b, true);
 	ebpf_load_detach(b);

@@ -15,6 +15,10 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 
 	if (!st)
 		return 0;
+	if (st->waits) {
+		ledger_begin(st, task);
+		return 0;
+	}
 	st->pending = 0;
 	if (st->waits) {
 		fs_first_exec(st, regs, nr);
@@ -23,6 +27,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	if (st->fresh) {
 		st->fresh = 0;
 		account_begin(st, task);
+		ledger_begin(st, task);
 	}
 	bool compat = is_compat(task);
 	if ((u64)nr >= SHAPES_MAX - 32)
