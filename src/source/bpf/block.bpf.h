@@ -35,16 +35,16 @@ static __always_inline void tell_bio(u16 event, struct bio *bio, struct block_io
 		return;
 	fill_block(r, event, io, now);
 	r->since_ns = since;
-	r->sector = bio->bi_iter.bi_sector;
-	r->bytes = bio->bi_iter.bi_size;
-	r->dev = disk_dev(bio->bi_bdev->bd_disk);
-	r->flags = bio->bi_opf;
+	r->sector = GET(bio, bi_iter.bi_sector);
+	r->bytes = GET(bio, bi_iter.bi_size);
+	r->dev = bio_dev(bio);
+	r->flags = GET(bio, bi_opf);
 	give_at(r, now);
 }
 
 static __always_inline void flush_begin(struct bio *bio, struct block_io *io)
 {
-	u32 dev = disk_dev(bio->bi_bdev->bd_disk);
+	u32 dev = bio_dev(bio);
 	struct flushing fresh = { 1, io->pid, io->tid, io->file };
 	struct flushing *f = bpf_map_lookup_elem(&block_flushing, &dev);
 
@@ -78,6 +78,7 @@ static __noinline void io_again(u64 key, struct block_io *io)
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block_bio_queue, struct bio *bio)
 {
+	bio = PLAIN(bio);
 	struct inode *inode = cached_inode(bio);
 	struct dirt who = {};
 	struct block_io io = {};
@@ -110,7 +111,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	r->block.since_ns = 0;
 	r->block.sector = io.sector;
 	r->block.bytes = io.bytes;
-	r->block.dev = disk_dev(bio->bi_bdev->bd_disk);
+	r->block.dev = bio_dev(bio);
 	r->block.flags = bio->bi_opf;
 	r->ppid = who.ppid;
 	r->pad = 0;
@@ -122,6 +123,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 SEC("tp_btf/block_getrq")
 int BPF_PROG(block_getrq, struct bio *bio)
 {
+	bio = PLAIN(bio);
 	struct block_io *io = io_find(bio);
 	u64 now = bpf_ktime_get_ns();
 
@@ -145,6 +147,7 @@ static __always_inline void merge(struct bio *bio)
 SEC("tp_btf/block_bio_backmerge")
 int BPF_PROG(block_bio_backmerge, struct bio *bio)
 {
+	bio = PLAIN(bio);
 	merge(bio);
 	return 0;
 }
@@ -152,6 +155,7 @@ int BPF_PROG(block_bio_backmerge, struct bio *bio)
 SEC("tp_btf/block_bio_frontmerge")
 int BPF_PROG(block_bio_frontmerge, struct bio *bio)
 {
+	bio = PLAIN(bio);
 	merge(bio);
 	return 0;
 }
@@ -223,6 +227,7 @@ static __always_inline struct block_io *rq_get(struct request *rq)
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(block_rq_merge, struct request *rq)
 {
+	rq = PLAIN(rq);
 	struct block_io *io = rq_find(rq);
 
 	if (io)
@@ -233,6 +238,7 @@ int BPF_PROG(block_rq_merge, struct request *rq)
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(block_rq_insert, struct request *rq)
 {
+	rq = PLAIN(rq);
 	struct block_io *io = rq_get(rq);
 	u64 now = bpf_ktime_get_ns();
 
@@ -246,6 +252,7 @@ int BPF_PROG(block_rq_insert, struct request *rq)
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(block_rq_issue, struct request *rq)
 {
+	rq = PLAIN(rq);
 	struct block_io *io = rq_get(rq);
 	u64 now = bpf_ktime_get_ns();
 
@@ -261,6 +268,7 @@ int BPF_PROG(block_rq_issue, struct request *rq)
 SEC("tp_btf/block_rq_requeue")
 int BPF_PROG(block_rq_requeue, struct request *rq)
 {
+	rq = PLAIN(rq);
 	struct block_io *io = rq_find(rq);
 
 	if (!io)
@@ -277,25 +285,43 @@ static __always_inline void bio_done(struct bio *bio, struct block_io *io, bool 
 	if (further && !io->skip)
 		tell_bio(BLOCK_DONE, bio, io, io->queue_ns, now);
 	if (io->flush)
-		flush_end(disk_dev(bio->bi_bdev->bd_disk));
+		flush_end(bio_dev(bio));
 	io_forget(bio);
 }
 
-/* Bios that end with these bytes of their request. The first that does not, or NULL. */
-static __always_inline struct bio *bios_done(struct bio *bio, u32 bytes, u64 now)
+/* The bios of a request, one after the other. */
+struct bios {
+	struct bio *bio;
+	u64 now;
+	u32 bytes;
+};
+
+static long bios_step(u32 i, void *arg)
 {
-	for (int i = 0; i < CHAIN_MAX && bio; i++) {
-		struct bio *next = bio->bi_next;
-		u32 size = bio->bi_iter.bi_size;
-		if (size > bytes || (i && !size))
-			break;
-		bytes -= size;
-		struct block_io *io = io_find(bio);
-		if (io)
-			bio_done(bio, io, i, now);
-		bio = next;
-	}
-	return bio;
+	struct bios *c = arg;
+	struct bio *bio = c->bio;
+
+	if (!bio)
+		return 1;
+	struct bio *next = GET(bio, bi_next);
+	u32 size = GET(bio, bi_iter.bi_size);
+	if (size > c->bytes || (i && !size))
+		return 1;
+	c->bytes -= size;
+	struct block_io *io = io_find(bio);
+	if (io)
+		bio_done(bio, io, i, c->now);
+	c->bio = next;
+	return 0;
+}
+
+/* Bios that end with these bytes of their request. The first that does not, or NULL. */
+static __noinline u64 bios_done(u64 bio, u32 bytes, u64 now)
+{
+	struct bios c = { (struct bio *)bio, now, bytes };
+
+	bpf_loop(CHAIN_MAX, bios_step, &c, 0);
+	return (u64)c.bio;
 }
 
 static __always_inline void tell_done(struct block_io *io, u32 dev, u32 flags, u32 bytes,
@@ -324,6 +350,7 @@ static __always_inline void tell_done(struct block_io *io, u32 dev, u32 flags, u
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int bytes)
 {
+	rq = PLAIN(rq);
 	struct bio *bio = rq->bio;
 	u32 flags = rq->cmd_flags, left = rq->__data_len, dev = disk_dev(rq->q->disk);
 	u64 now = bpf_ktime_get_ns();
@@ -339,11 +366,10 @@ int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int byte
 	bool sequence = !end && rq->end_io && flags & flush_bits() && is_data(flags);
 
 	if (bytes < left && !status) {
-		struct bio *next = bios_done(bio, bytes, now);
+		u64 key = bios_done((u64)bio, bytes, now);
 		struct block_io rest = *io;
 		rest.done += bytes;
-		u64 key = (u64)next;
-		if (next)
+		if (key)
 			bpf_map_update_elem(&block_ios, &key, &rest, BPF_ANY);
 		return 0;
 	}
@@ -358,7 +384,7 @@ int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int byte
 	if (!bio)
 		io_forget(rq);
 	else if (!sequence)
-		bios_done(bio, bytes, now);
+		bios_done((u64)bio, bytes, now);
 	return 0;
 }
 
@@ -366,6 +392,7 @@ int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int byte
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(block_bio_complete, struct request_queue *q, struct bio *bio)
 {
+	bio = PLAIN(bio);
 	struct block_io *io = io_find(bio);
 	u8 status = bio->bi_status;
 
@@ -373,7 +400,7 @@ int BPF_PROG(block_bio_complete, struct request_queue *q, struct bio *bio)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	if (!io->skip)
-		tell_done(io, disk_dev(bio->bi_bdev->bd_disk), bio->bi_opf,
+		tell_done(io, bio_dev(bio), bio->bi_opf,
 			status ? 0 : io->bytes, status ? io->bytes : 0, status, now);
 	bio_done(bio, io, false, now);
 	return 0;
@@ -383,6 +410,7 @@ int BPF_PROG(block_bio_complete, struct request_queue *q, struct bio *bio)
 SEC("tp_btf/block_split")
 int BPF_PROG(block_split, struct bio *bio, unsigned int sector)
 {
+	bio = PLAIN(bio);
 	struct block_io *from = io_find(bio->bi_private);
 	u64 key = (u64)bio;
 
@@ -400,6 +428,7 @@ int BPF_PROG(block_split, struct bio *bio, unsigned int sector)
 SEC("tp_btf/block_bio_remap")
 int BPF_PROG(block_bio_remap, struct bio *bio, u32 dev, u64 sector)
 {
+	bio = PLAIN(bio);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct block_io io = { .pid = task->tgid, .tid = task->pid };
 

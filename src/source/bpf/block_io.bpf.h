@@ -129,7 +129,14 @@ static __always_inline bool whole(void)
 
 static __always_inline u32 disk_dev(struct gendisk *disk)
 {
-	return disk ? (u32)disk->major << 20 | (u32)disk->first_minor : 0;
+	return disk ? (u32)GET(disk, major) << 20 | (u32)GET(disk, first_minor) : 0;
+}
+
+static __always_inline u32 bio_dev(struct bio *bio)
+{
+	struct block_device *bdev = GET(bio, bi_bdev);
+
+	return bdev ? disk_dev(GET(bdev, bd_disk)) : 0;
 }
 
 static __always_inline u32 flush_bits(void)
@@ -244,7 +251,7 @@ static __always_inline bool bio_owner(struct bio *bio, struct inode *inode, stru
 static __always_inline bool bio_passes(struct bio *bio, u32 file)
 {
 	if (filter.dev_set && bio->bi_bdev->bd_dev != filter.dev &&
-		disk_dev(bio->bi_bdev->bd_disk) != filter.dev)
+		bio_dev(bio) != filter.dev)
 		return false;
 	if (filter.under_set && (!file || file == OUTSIDE))
 		return false;
