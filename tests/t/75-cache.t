@@ -5,8 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
 [ "$BPFMODE" ] || skip_all "eBPF: it takes root and a kernel with BTF"
-grep -qs get_pages /sys/kernel/tracing/available_events || mount -t tracefs none /sys/kernel/tracing 2>/dev/null
-grep -qs filemap:mm_filemap_get_pages /sys/kernel/tracing/available_events ||
+grep -aq btf_trace_mm_filemap_get_pages /sys/kernel/btf/vmlinux ||
 	skip_all "the kernel does not tell what reads ask of the page cache"
 PATH=$PATH:/sbin:/usr/sbin
 
