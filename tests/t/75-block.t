@@ -52,11 +52,13 @@ j = json.load(open(sys.argv[1]))
 b = j["layers"]["block"]
 d = ([x for x in b["by"]["device"] if x.get("name") == sys.argv[2]] + [None])[0]
 f = {x["path"]: x for x in b["by"]["file"]}
+w = json.load(open(sys.argv[4]))["layers"]["block"] if len(sys.argv) > 4 else None
 n = lambda s: (s["operations"], s["bytes"])
 print(eval(sys.argv[3]))
 EOF
 b() {	# report expression of b, d (the device), f (files by path), n (operations, bytes)
-	/usr/bin/python3 b.py "$1" "$N" "$2"
+	# other report: w
+	/usr/bin/python3 b.py "$1" "$N" "$2" ${3:+"$3"}
 }
 
 # Direct writes and reads: one request each, of this size, there.
@@ -76,6 +78,10 @@ is "... which add up" "$(b w.json 'b["latency_ns"]["q2c"]["sum"] >= b["latency_n
 ok "... matches the schema" /usr/bin/python3 -m jsonschema -i w.json "$ROOT/share/report-1.schema.json"
 "$IOPS" report --json w.log >w2.json
 is "a log tells the same" "$(json w2.json 'j["layers"] == json.load(open("w.json"))["layers"]')" True
+"$IOPS" merge --json w.json w.log >w3.json
+is "a report and a log add up" "$(b w3.json '(n(d["write"]), [b["latency_ns"][k]["count"] for k in ("q2g", "d2c", "q2c")] == [2 * w["latency_ns"][k]["count"] for k in ("q2g", "d2c", "q2c")], b["events"] == 2 * w["events"], d["issued"], d["queue_depth"]["max"], b["completed"]["all"]["bytes"] == 2 * w["completed"]["all"]["bytes"])' "$PWD/w.json")" \
+	"((50, 204800), True, True, {'consecutive': 48, 'elsewhere': 0}, 1, True)"
+ok "... and match the schema" /usr/bin/python3 -m jsonschema -i w3.json "$ROOT/share/report-1.schema.json"
 is "a table of 80 columns" "$("$IOPS" report w.log | sed -n '/^block layer/,/^file/{/^file/d;p}' | awk 'length > 80' | wc -l)" 0
 ok "... with stages, times and devices" sh -c '"$0" report w.log | grep -q "^completed .* 25 " && "$0" report w.log | grep -q "^d2c issued to completed" && "$0" report w.log | grep -q "^$1 "' "$IOPS" "$N"
 
