@@ -271,31 +271,63 @@ int BPF_PROG(block_rq_requeue, struct request *rq)
 	return 0;
 }
 
-/* The end of what is known of a bio; further: it is not the first one of its request. */
-static __always_inline void bio_done(struct bio *bio, struct block_io *io, bool further, u64 now)
+/* The end of what is known of a bio. */
+static __always_inline void bio_done(void *bio, struct block_io *io, u32 dev)
 {
-	if (further && !io->skip)
-		tell_bio(BLOCK_DONE, bio, io, io->queue_ns, now);
 	if (io->flush)
-		flush_end(disk_dev(bio->bi_bdev->bd_disk));
+		flush_end(dev);
 	io_forget(bio);
 }
 
-/* Bios that end with these bytes of their request. The first that does not, or NULL. */
-static __always_inline struct bio *bios_done(struct bio *bio, u32 bytes, u64 now)
+/* Bios of a request that end with these bytes of it; then the first that does not. */
+struct chain {
+	u64 bio, now;
+	u32 bytes, dev;
+};
+
+/* Each but the first one, of which the request's own event tells. */
+static long chain_step(u32 i, void *arg)
 {
-	for (int i = 0; i < CHAIN_MAX && bio; i++) {
-		struct bio *next = bio->bi_next;
-		u32 size = bio->bi_iter.bi_size;
-		if (size > bytes || (i && !size))
-			break;
-		bytes -= size;
-		struct block_io *io = io_find(bio);
-		if (io)
-			bio_done(bio, io, i, now);
-		bio = next;
+	struct chain *c = arg;
+	struct bio *bio = (void *)c->bio;
+	struct rec_block *r;
+
+	if (!bio)
+		return 1;
+	u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
+	if (!size || size > c->bytes)
+		return 1;
+	c->bytes -= size;
+	c->bio = (u64)BPF_CORE_READ(bio, bi_next);
+	struct block_io *io = io_find(bio);
+	if (!io)
+		return 0;
+	if (!io->skip && !filter.min_ns && (r = take(BPF_BLOCK, sizeof(*r)))) {
+		fill_block(r, BLOCK_DONE, io, c->now);
+		r->since_ns = io->queue_ns;
+		r->sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+		r->bytes = size;
+		r->dev = c->dev;
+		r->flags = BPF_CORE_READ(bio, bi_opf);
+		give_at(r, c->now);
 	}
-	return bio;
+	bio_done(bio, io, c->dev);
+	return 0;
+}
+
+static __always_inline u64 bios_done(struct bio *bio, u32 bytes, u32 dev, u64 now)
+{
+	u32 size = bio->bi_iter.bi_size;
+	struct block_io *io;
+
+	if (size > bytes)
+		return (u64)bio;
+	struct chain c = { (u64)bio->bi_next, now, bytes - size, dev };
+	if ((io = io_find(bio)))
+		bio_done(bio, io, dev);
+	if (c.bio)
+		bpf_loop(CHAIN_MAX, chain_step, &c, 0);
+	return c.bio;
 }
 
 static __always_inline void tell_done(struct block_io *io, u32 dev, u32 flags, u32 bytes,
@@ -339,11 +371,10 @@ int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int byte
 	bool sequence = !end && rq->end_io && flags & flush_bits() && is_data(flags);
 
 	if (bytes < left && !status) {
-		struct bio *next = bios_done(bio, bytes, now);
 		struct block_io rest = *io;
+		u64 key = bio ? bios_done(bio, bytes, dev, now) : 0;
 		rest.done += bytes;
-		u64 key = (u64)next;
-		if (next)
+		if (key)
 			bpf_map_update_elem(&block_ios, &key, &rest, BPF_ANY);
 		return 0;
 	}
@@ -358,7 +389,7 @@ int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int byte
 	if (!bio)
 		io_forget(rq);
 	else if (!sequence)
-		bios_done(bio, bytes, now);
+		bios_done(bio, bytes, dev, now);
 	return 0;
 }
 
@@ -375,7 +406,7 @@ int BPF_PROG(block_bio_complete, struct request_queue *q, struct bio *bio)
 	if (!io->skip)
 		tell_done(io, disk_dev(bio->bi_bdev->bd_disk), bio->bi_opf,
 			status ? 0 : io->bytes, status ? io->bytes : 0, status, now);
-	bio_done(bio, io, false, now);
+	bio_done(bio, io, disk_dev(bio->bi_bdev->bd_disk));
 	return 0;
 }
 
