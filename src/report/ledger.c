@@ -211,47 +211,52 @@ static uint64_t missing(const struct ledger *l)
  */
 static const struct cause {
 	uint8_t write;
-	bool plain; /* no number of bytes */
+	enum {
+		MORE,
+		PLAIN,
+		ALONE
+	} how; /* PLAIN: no number of bytes; ALONE: in the table only
+if there is nothing else to say */
 	uint64_t (*bytes)(const struct ledger *l);
 	const char *brief, *text;
 } causes[] = {
-	{ 0, true, left_out, "calls are left out",
+	{ 0, PLAIN, left_out, "calls are left out",
 		"not all calls are in this report: --trace and filters leave some out" },
-	{ 1, true, left_out, "calls are left out",
+	{ 1, PLAIN, left_out, "calls are left out",
 		"not all calls are in this report: --trace and filters leave some out" },
-	{ 0, false, ahead, "read ahead, mapped",
+	{ 0, MORE, ahead, "read ahead, mapped",
 		"more than was asked for: read ahead, mapped files, programs that were "
 		"loaded, metadata" },
-	{ 0, false, loaded, "programs, mapped files",
+	{ 0, MORE, loaded, "programs, mapped files",
 		"that no call asked for: programs that were loaded, mapped files, "
 		"metadata" },
-	{ 0, false, cached, "from the page cache", "came from the page cache" },
-	{ 0, false, cached_or_none, "from the cache, pipes",
+	{ 0, MORE, cached, "from the page cache", "came from the page cache" },
+	{ 0, MORE, cached_or_none, "from the cache, pipes",
 		"came from the page cache, from pipes and the like" },
-	{ 0, false, read_memory, "files in memory",
+	{ 0, ALONE, read_memory, "files in memory",
 		"of files that lie in memory: tmpfs, proc and the like" },
-	{ 0, false, read_remote, "network, FUSE",
+	{ 0, ALONE, read_remote, "network, FUSE",
 		"of file systems that others serve: network, FUSE" },
-	{ 1, false, dropped, "%s dropped unwritten",
+	{ 1, MORE, dropped, "%s dropped unwritten",
 		"truncated or deleted before they were written" },
-	{ 1, false, unsynced, "not synced: may be written later",
+	{ 1, MORE, unsynced, "not synced: may be written later",
 		"without a sync that was seen: what is still in the page cache is "
 		"written "
 		"later" },
-	{ 1, false, pages, "whole pages",
+	{ 1, MORE, pages, "whole pages",
 		"more than was asked for: whole pages, mapped files, metadata" },
-	{ 1, false, again, "rewritten in the cache",
+	{ 1, MORE, again, "rewritten in the cache",
 		"went to pages that were waiting to be written already" },
-	{ 1, false, again_or_none, "to pipes, rewritten",
+	{ 1, MORE, again_or_none, "to pipes, rewritten",
 		"went to pipes and the like, or to pages that were waiting to be written "
 		"already" },
-	{ 1, false, write_memory, "files in memory",
+	{ 1, ALONE, write_memory, "files in memory",
 		"to files that lie in memory: tmpfs and the like" },
-	{ 1, false, write_remote, "network, FUSE",
+	{ 1, ALONE, write_remote, "network, FUSE",
 		"to file systems that others serve: network, FUSE" },
-	{ 0, true, missing, "accounts are missing",
+	{ 0, PLAIN, missing, "accounts are missing",
 		"the accounts of some threads are not in it" },
-	{ 1, true, missing, "accounts are missing",
+	{ 1, PLAIN, missing, "accounts are missing",
 		"the accounts of some threads are not in it" },
 };
 enum { NCAUSES = sizeof(causes) / sizeof(*causes) };
@@ -266,7 +271,7 @@ static void put_why(FILE *out, const struct ledger *l, int w)
 		if (!n)
 			continue;
 		fputs(between, out);
-		if (!c->plain)
+		if (c->how != PLAIN)
 			fprintf(out, "%" PRIu64 " bytes ", n);
 		fputs(c->text, out);
 		between = "; ";
@@ -361,7 +366,7 @@ int ledger_line(
 		uint64_t bytes = causes[i].write == w ? causes[i].bytes(&l) : 0;
 		const char *brief = causes[i].brief;
 		bool number = *brief == '%';
-		if (!bytes)
+		if (!bytes || (causes[i].how == ALONE && *between == ','))
 			continue;
 		snprintf(cause, sizeof(cause), "%s%s%s", between,
 			number ? units_bytes(a, bytes, in->view->units) : "",

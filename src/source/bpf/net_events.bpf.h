@@ -169,9 +169,11 @@ static __always_inline void net_head_of(const struct sk_buff *skb, struct net_he
 	h->to.port = swap16(port[1]);
 }
 
-static __always_inline struct sock *net_by_port(u64 net, const struct net_head *h, bool ours)
+static __always_inline struct sock *net_by_port(
+	u64 net, const struct net_head *h, bool ours)
 {
-	const struct net_end *near = ours ? &h->from : &h->to, *far = ours ? &h->to : &h->from;
+	const struct net_end *near = ours ? &h->from : &h->to,
+			     *far = ours ? &h->to : &h->from;
 	struct net_port key = { net, fold(far), near->port, far->port, h->protocol, 0 };
 	u64 *at = bpf_map_lookup_elem(&net_ports, &key);
 
@@ -205,8 +207,8 @@ static __always_inline struct net_sock *net_sending(const struct net_head *h)
  * ports. On the loopback device the sender is one of ours too: it comes first, as a
  * packet that nobody waited for has no other.
  */
-static __always_inline struct net_sock *net_owner(const struct sk_buff *skb, const struct sock *to,
-	const struct net_head *h)
+static __always_inline struct net_sock *net_owner(
+	const struct sk_buff *skb, const struct sock *to, const struct net_head *h)
 {
 	struct net_sock *e = net_known(to);
 
@@ -241,8 +243,8 @@ int BPF_PROG(net_kfree_skb, const struct sk_buff *skb, void *location)
 	if (reason < 2)
 		return 0;
 	net_head_of(skb, &h);
-	/* Without reason and header: queues that are emptied, netlink, the insides of unix
-	 * sockets. */
+	/* Without reason and header: queues that are emptied, netlink, the insides of
+	 * unix sockets. */
 	if (!h.family)
 		return 0;
 	struct net_sock *e = net_owner(skb, to, &h);
@@ -259,7 +261,8 @@ int BPF_PROG(net_kfree_skb, const struct sk_buff *skb, void *location)
 	r->reason = reason;
 	if (!to)
 		to = BPF_CORE_READ(skb, sk);
-	r->is = to && h.protocol == NET_TCP ? BPF_CORE_READ(to, __sk_common.skc_state) : 0;
+	r->is = to && h.protocol == NET_TCP ? BPF_CORE_READ(to, __sk_common.skc_state)
+					    : 0;
 	give(r);
 	return 0;
 }
