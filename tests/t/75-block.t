@@ -100,6 +100,11 @@ is "... one for each request: place, size, operation, result" "$(cat rows.out)" 
 {('read', '16384', 'REQ_OP_READ', 'dd', '', '16384')}
 True"
 
+trace l.json --min-latency 10 -- dd if="$LOOP" of=/dev/null bs=16k count=10 iflag=direct
+is "nothing took as long" "$(json l.json '"block" in j.get("layers", {}) and j["layers"]["block"]["events"]')" False
+trace l.json --min-size 8K -- sh -c 'dd if="$0" of=/dev/null bs=16k count=10 iflag=direct; dd if="$0" of=/dev/null bs=4k count=10 iflag=direct' "$LOOP"
+is "only what is large" "$(b l.json 'n(d["read"]), n(b["queued"]["read"])[0] == b["completed"]["read"]["operations"]')" "((10, 163840), True)"
+
 # What is larger than the device takes is cut; what is not written is not data.
 trace s.json -- dd if=/dev/zero of="$LOOP" bs=4M count=3 oflag=direct
 is "large writes: all bytes, in parts" "$(b s.json 'd["write"]["bytes"], b["split"] > 0, b["queued"]["write"]["bytes"], b["issued"]["write"]["operations"] == d["write"]["operations"]')" "(12582912, True, 12582912, True)"

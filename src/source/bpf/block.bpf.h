@@ -107,6 +107,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	if (!r)
 		return 0;
 	fill_block(&r->block, BLOCK_QUEUE, &io, io.queue_ns);
+	r->block.head.abi = filter.min_ns != 0; /* only who it is */
 	r->block.since_ns = 0;
 	r->block.sector = io.sector;
 	r->block.bytes = io.bytes;
@@ -286,7 +287,7 @@ struct chain {
 };
 
 /* Each but the first one, of which the request's own event tells. */
-static long chain_step(u32 i, void *arg)
+static long bios_step(u32 i, void *arg)
 {
 	struct chain *c = arg;
 	struct bio *bio = (void *)c->bio;
@@ -326,7 +327,7 @@ static __always_inline u64 bios_done(struct bio *bio, u32 bytes, u32 dev, u64 no
 	if ((io = io_find(bio)))
 		bio_done(bio, io, dev);
 	if (c.bio)
-		bpf_loop(CHAIN_MAX, chain_step, &c, 0);
+		bpf_loop(CHAIN_MAX, bios_step, &c, 0);
 	return c.bio;
 }
 
