@@ -52,11 +52,13 @@ j = json.load(open(sys.argv[1]))
 b = j["layers"]["block"]
 d = ([x for x in b["by"]["device"] if x.get("name") == sys.argv[2]] + [None])[0]
 f = {x["path"]: x for x in b["by"]["file"]}
+w = json.load(open(sys.argv[4]))["layers"]["block"] if len(sys.argv) > 4 else None
 n = lambda s: (s["operations"], s["bytes"])
 print(eval(sys.argv[3]))
 EOF
 b() {	# report expression of b, d (the device), f (files by path), n (operations, bytes)
-	/usr/bin/python3 b.py "$1" "$N" "$2"
+	# other report: w
+	/usr/bin/python3 b.py "$1" "$N" "$2" ${3:+"$3"}
 }
 
 # Direct writes and reads: one request each, of this size, there.
@@ -76,6 +78,10 @@ is "... which add up" "$(b w.json 'b["latency_ns"]["q2c"]["sum"] >= b["latency_n
 ok "... matches the schema" /usr/bin/python3 -m jsonschema -i w.json "$ROOT/share/report-1.schema.json"
 "$IOPS" report --json w.log >w2.json
 is "a log tells the same" "$(json w2.json 'j["layers"] == json.load(open("w.json"))["layers"]')" True
+"$IOPS" merge --json w.json w.log >w3.json
+is "a report and a log add up" "$(b w3.json '(n(d["write"]), [b["latency_ns"][k]["count"] for k in ("q2g", "d2c", "q2c")] == [2 * w["latency_ns"][k]["count"] for k in ("q2g", "d2c", "q2c")], b["events"] == 2 * w["events"], d["issued"], d["queue_depth"]["max"], b["completed"]["all"]["bytes"] == 2 * w["completed"]["all"]["bytes"])' "$PWD/w.json")" \
+	"((50, 204800), True, True, {'consecutive': 48, 'elsewhere': 0}, 1, True)"
+ok "... and match the schema" /usr/bin/python3 -m jsonschema -i w3.json "$ROOT/share/report-1.schema.json"
 is "a table of 80 columns" "$("$IOPS" report w.log | sed -n '/^block layer/,/^file/{/^file/d;p}' | awk 'length > 80' | wc -l)" 0
 ok "... with stages, times and devices" sh -c '"$0" report w.log | grep -q "^completed .* 25 " && "$0" report w.log | grep -q "^d2c issued to completed" && "$0" report w.log | grep -q "^$1 "' "$IOPS" "$N"
 
@@ -93,6 +99,11 @@ EOF
 is "... one for each request: place, size, operation, result" "$(cat rows.out)" "True
 {('read', '16384', 'REQ_OP_READ', 'dd', '', '16384')}
 True"
+
+trace l.json --min-latency 10 -- dd if="$LOOP" of=/dev/null bs=16k count=10 iflag=direct
+is "nothing took as long" "$(json l.json '"block" in j.get("layers", {}) and j["layers"]["block"]["events"]')" False
+trace l.json --min-size 8K -- sh -c 'dd if="$0" of=/dev/null bs=16k count=10 iflag=direct; dd if="$0" of=/dev/null bs=4k count=10 iflag=direct' "$LOOP"
+is "only what is large" "$(b l.json 'n(d["read"]), n(b["queued"]["read"])[0] == b["completed"]["read"]["operations"]')" "((10, 163840), True)"
 
 # What is larger than the device takes is cut; what is not written is not data.
 trace s.json -- dd if=/dev/zero of="$LOOP" bs=4M count=3 oflag=direct
@@ -114,6 +125,8 @@ if mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0,nodiscard "$LOOP" 2>/d
 	trace k.json -- sh -c 'mkdir -p mnt/d; dd if=/dev/zero of=mnt/d/b bs=4k count=300 2>/dev/null; sync'
 	is "written back by the kernel: the file and its writer" \
 		"$(b k.json "f['$DIR/mnt/d/b']['write']['bytes'], [p['command'] for p in b['by']['process'] if p['write']['bytes'] >= 1228800]")" "(1228800, ['dd'])"
+	is "... every bio has its time, merged or not" \
+		"$(b k.json 'b["latency_ns"]["q2c"]["count"] - sum(b["queued"][c]["operations"] for c in ("read", "write", "flush", "discard")) - b["split"], b["latency_ns"]["d2c"]["count"] - b["completed"]["all"]["operations"] - b["completed"]["flush"]["operations"]')" "(0, 0)"
 	mv mnt/d/b mnt/c
 	trace o.json -- dd if=/dev/zero of=mnt/c bs=8k count=20 oflag=direct conv=notrunc
 	is "direct I/O: the file by its name of now" "$(b o.json "n(f['$DIR/mnt/c']['write'])")" "(20, 163840)"

@@ -35,16 +35,16 @@ static __always_inline void tell_bio(u16 event, struct bio *bio, struct block_io
 		return;
 	fill_block(r, event, io, now);
 	r->since_ns = since;
-	r->sector = GET(bio, bi_iter.bi_sector);
-	r->bytes = GET(bio, bi_iter.bi_size);
-	r->dev = bio_dev(bio);
-	r->flags = GET(bio, bi_opf);
+	r->sector = bio->bi_iter.bi_sector;
+	r->bytes = bio->bi_iter.bi_size;
+	r->dev = disk_dev(bio->bi_bdev->bd_disk);
+	r->flags = bio->bi_opf;
 	give_at(r, now);
 }
 
 static __always_inline void flush_begin(struct bio *bio, struct block_io *io)
 {
-	u32 dev = bio_dev(bio);
+	u32 dev = disk_dev(bio->bi_bdev->bd_disk);
 	struct flushing fresh = { 1, io->pid, io->tid, io->file };
 	struct flushing *f = bpf_map_lookup_elem(&block_flushing, &dev);
 
@@ -108,10 +108,11 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	if (!r)
 		return 0;
 	fill_block(&r->block, BLOCK_QUEUE, &io, io.queue_ns);
+	r->block.head.abi = filter.min_ns != 0; /* only who it is */
 	r->block.since_ns = 0;
 	r->block.sector = io.sector;
 	r->block.bytes = io.bytes;
-	r->block.dev = bio_dev(bio);
+	r->block.dev = disk_dev(bio->bi_bdev->bd_disk);
 	r->block.flags = bio->bi_opf;
 	r->ppid = who.ppid;
 	r->pad = 0;
@@ -279,49 +280,63 @@ int BPF_PROG(block_rq_requeue, struct request *rq)
 	return 0;
 }
 
-/* The end of what is known of a bio; further: it is not the first one of its request. */
-static __always_inline void bio_done(struct bio *bio, struct block_io *io, bool further, u64 now)
+/* The end of what is known of a bio. */
+static __always_inline void bio_done(void *bio, struct block_io *io, u32 dev)
 {
-	if (further && !io->skip)
-		tell_bio(BLOCK_DONE, bio, io, io->queue_ns, now);
 	if (io->flush)
-		flush_end(bio_dev(bio));
+		flush_end(dev);
 	io_forget(bio);
 }
 
-/* The bios of a request, one after the other. */
-struct bios {
-	struct bio *bio;
-	u64 now;
-	u32 bytes;
+/* Bios of a request that end with these bytes of it; then the first that does not. */
+struct chain {
+	u64 bio, now;
+	u32 bytes, dev;
 };
 
+/* Each but the first one, of which the request's own event tells. */
 static long bios_step(u32 i, void *arg)
 {
-	struct bios *c = arg;
-	struct bio *bio = c->bio;
+	struct chain *c = arg;
+	struct bio *bio = (void *)c->bio;
+	struct rec_block *r;
 
 	if (!bio)
 		return 1;
-	struct bio *next = GET(bio, bi_next);
-	u32 size = GET(bio, bi_iter.bi_size);
-	if (size > c->bytes || (i && !size))
+	u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
+	if (!size || size > c->bytes)
 		return 1;
 	c->bytes -= size;
+	c->bio = (u64)BPF_CORE_READ(bio, bi_next);
 	struct block_io *io = io_find(bio);
-	if (io)
-		bio_done(bio, io, i, c->now);
-	c->bio = next;
+	if (!io)
+		return 0;
+	if (!io->skip && !filter.min_ns && (r = take(BPF_BLOCK, sizeof(*r)))) {
+		fill_block(r, BLOCK_DONE, io, c->now);
+		r->since_ns = io->queue_ns;
+		r->sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+		r->bytes = size;
+		r->dev = c->dev;
+		r->flags = BPF_CORE_READ(bio, bi_opf);
+		give_at(r, c->now);
+	}
+	bio_done(bio, io, c->dev);
 	return 0;
 }
 
-/* Bios that end with these bytes of their request. The first that does not, or NULL. */
-static __noinline u64 bios_done(u64 bio, u32 bytes, u64 now)
+static __always_inline u64 bios_done(struct bio *bio, u32 bytes, u32 dev, u64 now)
 {
-	struct bios c = { (struct bio *)bio, now, bytes };
+	u32 size = bio->bi_iter.bi_size;
+	struct block_io *io;
 
-	bpf_loop(CHAIN_MAX, bios_step, &c, 0);
-	return (u64)c.bio;
+	if (size > bytes)
+		return (u64)bio;
+	struct chain c = { (u64)bio->bi_next, now, bytes - size, dev };
+	if ((io = io_find(bio)))
+		bio_done(bio, io, dev);
+	if (c.bio)
+		bpf_loop(CHAIN_MAX, bios_step, &c, 0);
+	return c.bio;
 }
 
 static __always_inline void tell_done(struct block_io *io, u32 dev, u32 flags, u32 bytes,
@@ -366,8 +381,8 @@ int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int byte
 	bool sequence = !end && rq->end_io && flags & flush_bits() && is_data(flags);
 
 	if (bytes < left && !status) {
-		u64 key = bios_done((u64)bio, bytes, now);
 		struct block_io rest = *io;
+		u64 key = bio ? bios_done(bio, bytes, dev, now) : 0;
 		rest.done += bytes;
 		if (key)
 			bpf_map_update_elem(&block_ios, &key, &rest, BPF_ANY);
@@ -384,7 +399,7 @@ int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int byte
 	if (!bio)
 		io_forget(rq);
 	else if (!sequence)
-		bios_done((u64)bio, bytes, now);
+		bios_done(bio, bytes, dev, now);
 	return 0;
 }
 
@@ -400,9 +415,9 @@ int BPF_PROG(block_bio_complete, struct request_queue *q, struct bio *bio)
 		return 0;
 	u64 now = bpf_ktime_get_ns();
 	if (!io->skip)
-		tell_done(io, bio_dev(bio), bio->bi_opf,
+		tell_done(io, disk_dev(bio->bi_bdev->bd_disk), bio->bi_opf,
 			status ? 0 : io->bytes, status ? io->bytes : 0, status, now);
-	bio_done(bio, io, false, now);
+	bio_done(bio, io, disk_dev(bio->bi_bdev->bd_disk));
 	return 0;
 }
 

@@ -14,7 +14,7 @@ enum {
 	BLK_DRV_IN = 34,
 	BLK_DRV_OUT = 35,
 	TASK_KTHREAD = 0x00200000,
-	CHAIN_MAX = 256, /* bios of a request */
+	CHAIN_MAX = 1024, /* bios of a request */
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
