@@ -171,6 +171,7 @@ $(B)/bench: tests/bench/stats.c $(B)/libiops.a
 bench: all $(HELP) $(B)/bench
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help BENCH=$(CURDIR)/$(B)/bench sh tests/bench/run.sh
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help sh tests/bench/fast.sh
+	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help sh tests/bench/bpf.sh
 
 # IOPS_FLAGS are more options for iops run.
 soak: all
