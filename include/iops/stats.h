@@ -152,6 +152,7 @@ struct row *stats_row(struct stats *s, enum dim dim, const uint64_t key[2]);
 int64_t stats_add_proc(struct stats *s, const struct proc *p);
 int stats_add_fault(struct stats *s, const struct fault *f);
 struct totals *stats_totals_of(struct stats *s);
+void *stats_layer_sums_of(struct stats *s, unsigned layer); /* if it has its own */
 struct stats *stats_layer_of(struct stats *s, unsigned layer);
 
 /* A series that is there. NULL: no memory. Here, as it is asked for every operation. */

@@ -277,9 +277,14 @@ static int get_all(struct reread *r, const struct reread_args *a, const cJSON *t
 		/* Layers of pages have no rows that all layers have. */
 		if (err || i == NLAYERS || i == LAYER_CACHE || i == LAYER_FAULT)
 			continue;
+		if (i == LAYER_BLOCK) {
+			void *sums = stats_layer_sums_of(a->into, i);
+			err = sums ? reread_block(sums, layer) : -ENOMEM;
+		}
 		below.into = stats_layer_of(a->into, i);
-		err = below.into ? reread_rows(&below, json_get(layer, "by"), NULL)
-				 : -ENOMEM;
+		err = err          ? err
+		      : below.into ? reread_rows(&below, json_get(layer, "by"), NULL)
+				   : -ENOMEM;
 	}
 	return err;
 }

@@ -102,6 +102,26 @@ static int get_series(struct series *s, const cJSON *o)
 }
 
 /* What is in all classes together beyond all: the second sides of calls. */
+int reread_hist(struct hist *to, const cJSON *q)
+{
+	struct hist h = { 0 };
+	int err = get_hist(&h, q);
+
+	err = err || !h.n ? err : hist_merge(to, &h);
+	hist_fini(&h);
+	return err;
+}
+
+int reread_series(struct series *to, const cJSON *s)
+{
+	struct series one = { 0 };
+	int err = get_series(&one, s);
+
+	err = err ? err : series_merge(to, &one);
+	series_fini(&one);
+	return err;
+}
+
 static int get_pair(struct row *row, struct series *sum, const cJSON *o)
 {
 	struct series all = { 0 };

@@ -56,7 +56,7 @@ static void proof(FILE *out, const struct report_in *in)
 		if (!in->run->counters_only && !in->run->machine_wide &&
 			!in->run->imported)
 			say(out, v, "",
-				"not verified: --trace leaves out calls that the "
+				"not verified: options leave out calls that the "
 				"kernel's counters hold");
 		return;
 	}

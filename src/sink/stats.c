@@ -509,6 +509,15 @@ struct stats *stats_layer_of(struct stats *s, unsigned layer)
 	return s->layer[layer];
 }
 
+void *stats_layer_sums_of(struct stats *s, unsigned layer)
+{
+	const struct layer_sums *own = layer_sums(layer);
+
+	if (own && !s->sums[layer])
+		s->sums[layer] = own->open(s->names);
+	return s->sums[layer];
+}
+
 struct row *stats_row(struct stats *s, enum dim dim, const uint64_t key[2])
 {
 	return row_of(&s->table[dim], key);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2016
+# shellcheck disable=SC2016,SC2086
 # The network layer of iops trace: what netio does, exactly.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
@@ -210,6 +210,15 @@ done
 "$IOPS" trace --layers net --json -o live.json -l log.iops -- "$HELP/netio" tcp4 unix waits ends >/dev/null
 "$IOPS" report --json -o log.json log.iops
 is "a log tells the same" "$(json log.json 'j["layers"]["net"] == json.load(open("live.json"))["layers"]["net"]')" True
+ok "the report is as the schema says" /usr/bin/python3 -c "
+import json, jsonschema
+jsonschema.validate(json.load(open('live.json')), json.load(open('$ROOT/share/report-1.schema.json')))"
+"$IOPS" merge --json live.json live.json >merged.json
+ok "... merged too" /usr/bin/python3 -c "
+import json, jsonschema
+j = json.load(open('merged.json'))
+jsonschema.validate(j, json.load(open('$ROOT/share/report-1.schema.json')))
+assert j['layers']['net']['completed']['read']['bytes'] == 2 * json.load(open('live.json'))['layers']['net']['received']['bytes']"
 /usr/bin/python3 - >said2 <<'END' &
 import os, socket, time
 a, b = socket.socketpair()

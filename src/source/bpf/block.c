@@ -248,6 +248,8 @@ void ebpf_block_take(struct bpf *b, const struct rec *head, size_t len)
 		return;
 	if (head->row == BLOCK_QUEUE && len >= sizeof(struct rec_block_queue))
 		learn(b, (const struct rec_block_queue *)head);
+	if (head->row == BLOCK_QUEUE && head->abi)
+		return;
 	if (head->row == BLOCK_COMPLETE) {
 		if (len >= sizeof(struct rec_block_done))
 			take_done(b, (const struct rec_block_done *)head);

@@ -18,7 +18,8 @@
 #include "inode.bpf.h"
 
 enum {
-	PF_KERNEL = 0x00200000 | 0x10, /* PF_KTHREAD, PF_IO_WORKER */
+	PF_WORKER = 0x10, /* PF_IO_WORKER */
+	PF_KERNEL = 0x00200000 | PF_WORKER, /* and PF_KTHREAD */
 	PF_RECLAIMS = 0x800 | 0x20000, /* PF_MEMALLOC, PF_KSWAPD */
 	MODE_FMT = 0170000,
 	MODE_BLK = 0060000,
@@ -41,7 +42,7 @@ __u32 cache_last;
 /* A run of pages that may still grow. */
 struct cache_run {
 	u64 mapping, inode, size, first, next, pages, at_ns, tick;
-	u32 dev, rdev, file;
+	u32 dev, rdev, file, generation;
 	u8 event, alias;
 };
 
@@ -67,6 +68,7 @@ struct cache_fault {
 struct cache_task {
 	u32 busy;  /* its runs are being looked at */
 	u8 dying;  /* runs are not kept */
+	u8 again;  /* has reads in cache_again */
 	struct cache_read read;
 	struct cache_fault fault;
 	u64 ahead; /* mapping that is being read ahead */
@@ -112,6 +114,26 @@ struct {
 	__type(value, struct cache_write);
 } cache_writes SEC(".maps");
 
+/*
+ * Reads of io_uring that would have had to wait: pages were added, nothing was found yet.
+ * They are made again, by the same task or a worker of its process.
+ */
+struct cache_again_key {
+	u64 mapping, raw;
+	u32 pid, pad;
+};
+
+struct cache_again {
+	u64 first, cursor, over;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct cache_again_key);
+	__type(value, struct cache_again);
+} cache_again SEC(".maps");
+
 static __always_inline struct cache_task *cache_of(struct task_struct *task)
 {
 	struct cache_task *ct = bpf_task_storage_get(&cache_tasks, task, 0, 0);
@@ -155,7 +177,8 @@ static __always_inline void cache_fill(struct rec_cache *out, struct cache_run *
 	out->rdev = r->rdev;
 	out->cpu = bpf_get_smp_processor_id();
 	out->alias = r->alias;
-	__builtin_memset(out->pad, 0, sizeof(out->pad));
+	out->pad = 0;
+	out->generation = r->generation;
 	comm_of(out->comm, task);
 }
 
@@ -285,6 +308,7 @@ static __always_inline void run_begin(struct cache_task *ct, struct cache_run *r
 	r->size = GET(inode, i_size);
 	r->dev = dev_of(inode);
 	r->rdev = rdev_of(inode);
+	r->generation = GET(inode, i_generation);
 	r->file = name_mapping(ct, mapping);
 	r->alias = ct->name.alias;
 	r->at_ns = bpf_ktime_get_ns();

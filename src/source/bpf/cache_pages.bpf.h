@@ -31,6 +31,12 @@ struct bio___cache {
 	unsigned short bi_flags;
 	struct bvec_iter___cache bi_iter;
 	struct bio_vec___cache *bi_io_vec;
+	struct bio___cache *bi_next;
+};
+
+struct request___cache {
+	u32 cmd_flags;
+	struct bio___cache *bio;
 };
 
 #pragma clang attribute pop
@@ -263,6 +269,7 @@ int BPF_PROG(cache_bio_queue, struct bio___cache *bio)
 	w.rec.head.at_ns = bpf_ktime_get_ns();
 	w.rec.size = GET(inode, i_size);
 	w.rec.rdev = rdev_of(inode);
+	w.rec.generation = GET(inode, i_generation);
 	w.rec.first = index;
 	w.rec.pages = w.rec.span =
 		((u64)GET(bio, bi_iter.bi_size) + (1 << page_shift) - 1) >> page_shift;
@@ -274,18 +281,55 @@ int BPF_PROG(cache_bio_queue, struct bio___cache *bio)
 	return 0;
 }
 
+static __always_inline void write_end(u64 bio, u64 now)
+{
+	struct cache_write *w = bpf_map_lookup_elem(&cache_writes, &bio);
+
+	if (!w)
+		return;
+	w->rec.dur_ns = now - w->rec.head.at_ns;
+	w->rec.cpu = bpf_get_smp_processor_id();
+	send(BPF_CACHE, &w->rec, sizeof(w->rec));
+	bpf_map_delete_elem(&cache_writes, &bio);
+}
+
+/* Of devices that take bios as they are. */
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(cache_bio_complete, void *queue, struct bio___cache *bio)
 {
-	u64 key = (u64)bio;
-	struct cache_write *w = bpf_map_lookup_elem(&cache_writes, &key);
+	write_end((u64)bio, bpf_ktime_get_ns());
+	return 0;
+}
 
-	if (!w)
+struct bio_chain {
+	struct bio___cache *bio;
+	u64 bytes, now;
+};
+
+static long chain_step(u32 i, struct bio_chain *c)
+{
+	struct bio___cache *bio = c->bio;
+	u64 n = bio ? BPF_CORE_READ(bio, bi_iter.bi_size) : 0;
+
+	if (!bio || n > c->bytes)
+		return 1;
+	write_end((u64)bio, c->now);
+	c->bytes -= n;
+	c->bio = BPF_CORE_READ(bio, bi_next);
+	return 0;
+}
+
+/* Of the others: all bios of a request that are over with these bytes. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(cache_rq_complete, struct request___cache *rq, int error, unsigned int bytes)
+{
+	struct bio_chain c = { .bytes = bytes };
+
+	if ((GET(rq, cmd_flags) & 0xff) != 1)
 		return 0;
-	w->rec.dur_ns = bpf_ktime_get_ns() - w->rec.head.at_ns;
-	w->rec.cpu = bpf_get_smp_processor_id();
-	send(BPF_CACHE, &w->rec, sizeof(w->rec));
-	bpf_map_delete_elem(&cache_writes, &key);
+	c.bio = BPF_CORE_READ(rq, bio);
+	c.now = bpf_ktime_get_ns();
+	bpf_loop(256, chain_step, &c, 0);
 	return 0;
 }
 

@@ -37,6 +37,25 @@ static __always_inline bool call_range(struct task_struct *task, u64 mapping, s6
 	return *start >= 0;
 }
 
+static __always_inline struct cache_again_key again_key(u64 mapping, u64 raw)
+{
+	return (struct cache_again_key){ mapping, raw, bpf_get_current_pid_tgid() >> 32, 0 };
+}
+
+/* A read that is made again: what it missed before, it missed. */
+static __noinline int read_again(struct cache_read *r)
+{
+	struct cache_again_key key = again_key(r->mapping, r->raw);
+	struct cache_again *a = bpf_map_lookup_elem(&cache_again, &key);
+
+	if (!a || a->first > r->first)
+		return 0;
+	r->cursor = a->cursor;
+	r->over = a->over;
+	bpf_map_delete_elem(&cache_again, &key);
+	return 0;
+}
+
 /* A read is over: what it asked for and did not miss, it found. ret: of its call. */
 __noinline int read_end(struct cache_task *ct, s64 ret)
 {
@@ -48,8 +67,13 @@ __noinline int read_end(struct cache_task *ct, s64 ret)
 	struct cache_read *r = &ct->read;
 	u64 first = r->first, last = r->last;
 	r->open = 0;
-	if (!r->seen)
+	if (!r->seen) {
+		struct cache_again_key key = again_key(r->mapping, r->raw);
+		struct cache_again again = { r->first, r->cursor, r->over };
+		if (r->cursor > r->from && !bpf_map_update_elem(&cache_again, &key, &again, BPF_ANY))
+			ct->again = 1;
 		return 0;
+	}
 	/* Only if it can be: another thread may have moved the position since. */
 	if (ret > 0 && call_range(task, r->mapping, ret, &start)) {
 		u64 a = (u64)start >> page_shift, b = ((u64)start + ret - 1) >> page_shift;
@@ -123,7 +147,8 @@ SEC("tp_btf/mm_filemap_get_pages")
 int BPF_PROG(cache_get_pages, struct address_space *mapping, unsigned long index,
 	unsigned long raw)
 {
-	struct cache_task *ct = cache_of(bpf_get_current_task_btf());
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cache_task *ct = cache_of(task);
 
 	if (!ct)
 		return 0;
@@ -150,6 +175,8 @@ int BPF_PROG(cache_get_pages, struct address_space *mapping, unsigned long index
 	if (r->open)
 		read_end(ct, 0);
 	read_begin(r, (u64)mapping, index, last, raw, false);
+	if (ct->again || GET(task, flags) & PF_WORKER)
+		read_again(r);
 	r->seen = 1;
 	return 0;
 }

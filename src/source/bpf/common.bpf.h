@@ -32,6 +32,13 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 		got_;                                                                    \
 	})
 
+/* For a whole program: an argument of it, read so from then on. */
+#define PLAIN(p)                                                                         \
+	(bpf_rdonly_cast                                                                 \
+			? (typeof(p))bpf_rdonly_cast(                                    \
+				  (p), bpf_core_type_id_kernel(typeof(*(p))))            \
+			: (p))
+
 char LICENSE[] SEC("license") = "GPL";
 
 /* Instead of the id of a file: of no concern to the filter, by its name. */

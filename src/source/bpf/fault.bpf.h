@@ -94,6 +94,24 @@ static __always_inline void fault_tell(struct cache_task *ct, struct task_struct
 	give(r);
 }
 
+/* The mapped file has a name that is better than any of its inode. */
+static __always_inline void name_mapped(struct cache_task *ct, struct file *file)
+{
+	struct inode *inode = GET(file, f_inode);
+
+	if ((u64)GET(file, f_mapping) != ct->fault.mapping)
+		return;
+	u64 ino = GET(inode, i_ino);
+	if (ct->name.mapping == ct->fault.mapping && ct->name.inode == ino && ct->name.id &&
+		ct->name.renames == renames && !ct->name.alias)
+		return;
+	ct->name.mapping = ct->fault.mapping;
+	ct->name.inode = ino;
+	ct->name.renames = renames;
+	ct->name.alias = 0;
+	ct->name.id = name_file(file);
+}
+
 static __always_inline int fault_done(struct fault_data *ctx, u32 major)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -105,8 +123,7 @@ static __always_inline int fault_done(struct fault_data *ctx, u32 major)
 		return 0;
 	struct cache_fault *f = &ct->fault;
 	bool wanted = filter.layers & 1 << BPF_FAULT;
-	/* What was found there is exact; of pages that are mapped around it is not known. */
-	if (wanted || (f->open && !f->exact)) {
+	if (wanted || f->open) {
 		long err = bpf_find_vma(task, at.address, fault_find, &at, 0);
 		if (err == -16 && wanted && f->open) /* EBUSY: the map is being changed */
 			lose(BPF_FAULT);
@@ -115,8 +132,11 @@ static __always_inline int fault_done(struct fault_data *ctx, u32 major)
 		f->exact = 1;
 		f->index = at.offset >> page_shift;
 	}
-	if (f->open)
+	if (f->open) {
+		if (at.file)
+			name_mapped(ct, at.file);
 		mapped_end(ct);
+	}
 	if (wanted && at.file)
 		fault_tell(ct, task, &at, major, now);
 	f->timed = 0;

@@ -134,18 +134,25 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
 
-	if (!st || !st->traced)
-		return 0;
+	bool ours = st && st->traced;
 	bool last = BPF_CORE_READ(task, signal, live.counter) == 0;
+
+	/* The last one may be a thread of the kernel's, that served an io_uring. */
+	if (!ours && !(last && member(pid)))
+		return 0;
 	if (last)
 		bpf_map_delete_elem(&members, &pid);
 	struct rec_life *r = life(REC_EXIT, task);
 	if (!r)
 		return 0;
-	r->head.row = last;
+	r->head.row = last ? ours ? EXIT_LAST : EXIT_LAST_OTHER : 0;
 	r->status = BPF_CORE_READ(task, exit_code);
 	if (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT_BIT)
 		r->status = BPF_CORE_READ(task, signal, group_exit_code);
+	if (!ours) {
+		bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+		return 0;
+	}
 	r->other = st->fresh;
 	struct task_io_accounting io;
 	account_read(task, &io);
@@ -165,7 +172,7 @@ int on_each(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	u32 pid = task->tgid;
+	u32 pid = GET(task, tgid);
 	if (!bpf_map_lookup_elem(&members, &pid))
 		return 0;
 	struct task_state *st =

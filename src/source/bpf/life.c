@@ -242,11 +242,14 @@ static void on_exit_of(struct bpf *b, const struct rec_life *r)
 	if (!p)
 		return;
 	if (p->started) {
-		verdict(b, p, r);
 		struct op op = life_op(b, p, (pid_t)r->head.tid, OP_EXIT, r->head.at_ns);
 		op.ret = r->status;
+		if (r->head.row == EXIT_LAST_OTHER)
+			op.tid = op.pid;
+		else
+			verdict(b, p, r);
 		/* The process ends with its last thread, whichever that is. */
-		if (r->head.row && r->head.tid != r->head.pid) {
+		if (r->head.row == EXIT_LAST && r->head.tid != r->head.pid) {
 			ebpf_put(b, &op);
 			op.tid = op.pid;
 		}

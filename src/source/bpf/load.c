@@ -67,6 +67,9 @@ static void shape(struct call_shape *s, const struct bpf *b, int row, enum abi a
 	s->wanted = syscall_wanted(&b->want, row);
 	s->weight = b->countable ? d->weight : 0;
 	s->how = s->wanted || s->weight ? HOW_CALL : HOW_NONE;
+	/* The page cache has to know what a read asked for, also where it is not told. */
+	if (!(b->layers & 1 << BPF_CALLS))
+		s->wanted = s->weight = 0;
 	s->row = row;
 	s->form = d->form;
 	s->fd = d->fd;

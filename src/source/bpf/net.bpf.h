@@ -29,7 +29,8 @@ static __always_inline s64 net_timeout(const u64 arg[6], u8 how, u8 time, bool c
 }
 
 /* Remember what a descriptor is, before it is closed. False: no socket. */
-static __always_inline bool net_closing(struct net_state *st, struct task_struct *task, s32 fd)
+static __always_inline bool net_closing(
+	struct net_state *st, struct task_struct *task, s32 fd)
 {
 	struct file *file = file_of(task, fd);
 	struct socket *socket = socket_of(file);
@@ -49,7 +50,8 @@ static __always_inline bool net_is_socket(struct task_struct *task, s32 fd)
 }
 
 /* Whether a call on a descriptor of any kind is one on a socket. */
-static __always_inline bool net_concerns(u8 how, struct task_struct *task, const u64 arg[6])
+static __always_inline bool net_concerns(
+	u8 how, struct task_struct *task, const u64 arg[6])
 {
 	if (net_is_socket(task, (s32)arg[0]))
 		return true;
@@ -151,15 +153,16 @@ int BPF_PROG(net_sys_enter, struct pt_regs *regs, long nr)
 	how = s->how;
 	if (how == NET_NONE || (s->check && !net_concerns(how, task, arg)))
 		return 0;
-	struct net_state *st = bpf_task_storage_get(
-		&net_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct net_state *st =
+		bpf_task_storage_get(&net_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st)
 		return 0;
 	__builtin_memcpy(st->arg, arg, sizeof(arg));
 	st->nr = nr;
 	st->abi = compat;
 	st->id = 0;
-	st->timeout_ns = net_timeout(arg, how == NET_OLD_SELECT ? NET_SELECT : how, s->time, compat);
+	st->timeout_ns = net_timeout(
+		arg, how == NET_OLD_SELECT ? NET_SELECT : how, s->time, compat);
 	st->pending = 1;
 	st->enter_ns = st->exit_ns = bpf_ktime_get_ns();
 	if (how == NET_CLOSE)
@@ -225,8 +228,8 @@ int BPF_PROG(net_process_exit, struct task_struct *p)
 
 	if (!traced(task) || BPF_CORE_READ(task, signal, live.counter))
 		return 0;
-	struct net_state *st = bpf_task_storage_get(
-		&net_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct net_state *st =
+		bpf_task_storage_get(&net_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!st)
 		return 0;
 	st->enter_ns = st->exit_ns = bpf_ktime_get_ns();

@@ -33,7 +33,8 @@ static __always_inline u64 net_arg(const struct net_state *st, s8 i)
 	return i < 0 ? 0 : st->arg[(i & 7) < 6 ? i & 7 : 5];
 }
 
-static __always_inline volatile const struct net_shape *net_shape_of(const struct net_state *st)
+static __always_inline volatile const struct net_shape *net_shape_of(
+	const struct net_state *st)
 {
 	return &net_shapes[st->abi & 1][st->nr & (SHAPES_MAX - 1)];
 }
@@ -79,7 +80,8 @@ static __noinline u32 net_fd_id(u64 fd, u32 fresh)
 }
 
 /* The bytes that one call moved. */
-static __always_inline struct rec_net_data *data_rec(struct net_state *st, u32 id, s64 ret, bool sends)
+static __always_inline struct rec_net_data *data_rec(
+	struct net_state *st, u32 id, s64 ret, bool sends)
 {
 	struct rec_net_data *r = take(BPF_NET, sizeof(*r));
 
@@ -221,7 +223,8 @@ static __noinline int out_mmsg_net(struct net_state *st, s64 ret, u32 how)
 }
 
 /* One side of sendfile(2) or splice(2), if it is a socket. */
-static __always_inline bool out_side(struct net_state *st, s64 ret, u64 fd, u32 sends, u32 part)
+static __always_inline bool out_side(
+	struct net_state *st, s64 ret, u64 fd, u32 sends, u32 part)
 {
 	u32 id = net_fd_id(fd, 0);
 
@@ -345,7 +348,8 @@ static __noinline int out_option(struct net_state *st, s64 ret, u32 how)
 		n = NET_VALUE_MAX;
 	__builtin_memset(r->value, 0, sizeof(r->value));
 	/* What the size forbids to be zero the verifier wants said. */
-	if (n > 0 && n <= NET_VALUE_MAX && bpf_probe_read_user(r->value, n, (void *)st->arg[3]) < 0)
+	if (n > 0 && n <= NET_VALUE_MAX &&
+		bpf_probe_read_user(r->value, n, (void *)st->arg[3]) < 0)
 		n = 0;
 	r->nvalue = n;
 	give(r);
@@ -378,7 +382,9 @@ static __noinline int out_wait(struct net_state *st, s64 ret, u32 how)
 	r->target = how == NET_EPOLL_CTL ? (s32)st->arg[2] : -1;
 	r->op = st->arg[1];
 	r->events = events;
-	r->max = how == NET_EPOLL_WAIT ? st->arg[2] : how == NET_POLL ? st->arg[1] : st->arg[0];
+	r->max = how == NET_EPOLL_WAIT ? st->arg[2]
+		 : how == NET_POLL     ? st->arg[1]
+				       : st->arg[0];
 	r->pad = 0;
 	give(r);
 	return 0;

@@ -309,8 +309,9 @@ static bool is_text(const struct rec_net_option *r)
 {
 	const char *name = net_option(r->level, 0, r->name);
 
-	if (!name || (strcmp(name, "TCP_CONGESTION") != 0 && strcmp(name, "TCP_ULP") != 0 &&
-			     strcmp(name, "SO_BINDTODEVICE") != 0))
+	if (!name ||
+		(strcmp(name, "TCP_CONGESTION") != 0 && strcmp(name, "TCP_ULP") != 0 &&
+			strcmp(name, "SO_BINDTODEVICE") != 0))
 		return false;
 	for (int i = 0; i < r->nvalue && r->value[i]; i++)
 		if (r->value[i] < ' ' || r->value[i] > '~')

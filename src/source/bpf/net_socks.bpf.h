@@ -75,8 +75,8 @@ static __always_inline u32 fold(const struct net_end *e)
 }
 
 /* Addresses and ports of a socket of the Internet. */
-static __always_inline void net_ends(const struct sock *sk, u16 family, struct net_end *local,
-	struct net_end *remote)
+static __always_inline void net_ends(
+	const struct sock *sk, u16 family, struct net_end *local, struct net_end *remote)
 {
 	const struct inet_sock *inet = (const void *)sk;
 
@@ -147,16 +147,16 @@ static __always_inline u8 unix_name(struct sock *sk, char path[NET_PATH_MAX])
 		return 0;
 	if (n > NET_PATH_MAX)
 		n = NET_PATH_MAX;
-	bpf_probe_read_kernel(path, NET_PATH_MAX, (void *)a +
-		bpf_core_field_offset(struct unix_address, name) + 2);
+	bpf_probe_read_kernel(path, NET_PATH_MAX,
+		(void *)a + bpf_core_field_offset(struct unix_address, name) + 2);
 	return n;
 }
 
-static __always_inline void port_put(struct sock *sk, u16 protocol, const struct net_end *local,
-	const struct net_end *remote)
+static __always_inline void port_put(struct sock *sk, u16 protocol,
+	const struct net_end *local, const struct net_end *remote)
 {
-	struct net_port key = { (u64)BPF_CORE_READ(sk, __sk_common.skc_net.net), fold(remote),
-		local->port, remote->port, protocol, 0 };
+	struct net_port key = { (u64)BPF_CORE_READ(sk, __sk_common.skc_net.net),
+		fold(remote), local->port, remote->port, protocol, 0 };
 	u64 value = (u64)sk;
 
 	if (!remote->port)
@@ -208,8 +208,10 @@ static __noinline u32 net_id(struct socket *socket, struct file *file, u32 fresh
 	u64 print = net_print(sk, family);
 	bool known = e && !e->stale && e->id + NET_SOCKS / 2 > net_ids;
 	/* TCP lets go of its addresses when it ends. */
-	if (known && !fresh && (e->print == print ||
-		(e->tcp && BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_IS_CLOSE))) {
+	if (known && !fresh &&
+		(e->print == print ||
+			(e->tcp && BPF_CORE_READ(sk, __sk_common.skc_state) ==
+					   TCP_IS_CLOSE))) {
 		e->pid = pid;
 		return e->id;
 	}

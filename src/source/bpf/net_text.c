@@ -256,3 +256,11 @@ unsigned net_sockaddr(const void *addr, size_t len, struct net_end *out)
 	}
 	return v4.sin_family == AF_UNIX ? AF_UNIX : 0;
 }
+
+const char *net_reason(const struct net *n, unsigned reason, char buf[16])
+{
+	if (reason < NET_REASONS && *n->reason[reason])
+		return n->reason[reason];
+	snprintf(buf, 16, "%u", reason);
+	return buf;
+}

@@ -114,6 +114,9 @@ struct rec_file {
 	char name[];
 };
 
+/* row of a REC_EXIT: its process ends with it; and it was not followed itself. */
+enum { EXIT_LAST = 1, EXIT_LAST_OTHER = 2 };
+
 /* The life of a task. EXEC, FORK: file is the program. */
 struct rec_life {
 	struct rec head;

@@ -15,12 +15,9 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 
 	if (!st)
 		return 0;
-	if (st->waits) {
-		ledger_begin(st, task);
-		return 0;
-	}
 	st->pending = 0;
 	if (st->waits) {
+		ledger_begin(st, task);
 		fs_first_exec(st, regs, nr);
 		return 0;
 	}
