@@ -3,6 +3,7 @@
  */
 #include "iops/front.h"
 #include "iops/folder.h"
+#include "iops/left.h"
 #include "iops/diag.h"
 #include "iops/log.h"
 #include "iops/session.h"
@@ -299,6 +300,11 @@ static bool never_ran(const struct collection *c)
 	return c->job->launch && c->job->launch->exec_errno;
 }
 
+static struct sink *entry_of(struct session *s)
+{
+	return s->entry ? s->entry : session_fan(s);
+}
+
 void collect(struct front_job *job)
 {
 	struct collection c = { .job = job, .o = job->options };
@@ -328,6 +334,9 @@ void collect(struct front_job *job)
 		err = session_run(&c.session);
 		if (err < 0)
 			diag_err(err, "tracing failed; the report covers what was seen");
+		if (!err && c.run.layers & 1u << LAYER_CACHE && c.run.npids)
+			err = left_put(
+				c.stats, entry_of(&c.session), session_now(&c.session));
 		int wrote = never_ran(&c) ? 0 : report(&c, false);
 		err = err ? err : wrote;
 		wrote = close_sinks(&c);

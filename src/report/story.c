@@ -116,6 +116,9 @@ static int add_cache(struct join *j)
 		to->side[0].ahead += from->n[CACHE_READAHEAD] * page;
 		to->side[1].dirtied += from->n[CACHE_DIRTIED] * page;
 		to->side[1].dropped += from->n[CACHE_DROPPED] * page;
+		/* Told of the inode, which may have several rows. */
+		if (from->left * page > to->side[1].left)
+			to->side[1].left = from->left * page;
 	}
 	return 0;
 }
@@ -172,6 +175,7 @@ static void add_flow(struct flow *to, const struct flow *f)
 	to->mapped_missed += f->mapped_missed;
 	to->dirtied += f->dirtied;
 	to->dropped += f->dropped;
+	to->left += f->left;
 	to->device += f->device;
 	to->requests += f->requests;
 	to->device_ns += f->device_ns;
@@ -198,12 +202,16 @@ static int by_weight(const void *a, const void *b)
 	return m < n ? 1 : m > n ? -1 : (x->file > y->file) - (x->file < y->file);
 }
 
-uint64_t story_dirty(const struct story_row *r)
+/* While it runs nobody has told: what was neither written nor thrown away, at most. */
+static void guess_left(struct join *j)
 {
-	const struct flow *w = &r->side[1];
-	uint64_t gone = w->device + w->dropped;
+	const struct pages_sums *c = stats_layer_sums(j->in->stats, LAYER_CACHE);
 
-	return w->dirtied > gone ? w->dirtied - gone : 0;
+	for (size_t i = 0; i < j->s->n && !(c && c->left); i++) {
+		struct flow *w = &j->s->row[i].side[1];
+		uint64_t gone = w->device + w->dropped;
+		w->left = w->dirtied > gone ? w->dirtied - gone : 0;
+	}
 }
 
 static void sum_up(struct story *s)
@@ -260,6 +268,7 @@ int story_of(struct story *s, const struct report_in *in)
 	if (!err)
 		err = add_device(&j);
 	map_fini(&j.places);
+	guess_left(&j);
 	sum_up(s);
 	return err;
 }

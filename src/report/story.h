@@ -17,7 +17,7 @@ struct flow {
 	uint64_t hit, missed,
 		ahead; /* reads: found in the cache, not found, read ahead */
 	uint64_t mapped_hit, mapped_missed; /* of these: by mappings */
-	uint64_t dirtied, dropped; /* writes: made dirty; thrown away unwritten */
+	uint64_t dirtied, dropped, left; /* writes: made dirty; thrown away; dirty yet */
 	uint64_t device, requests, device_ns;
 };
 
@@ -43,9 +43,6 @@ bool story_there(const struct report_in *in);
 /* 0 or -ENOMEM; story_fini() in any case. */
 int story_of(struct story *s, const struct report_in *in);
 void story_fini(struct story *s);
-
-/* What was dirtied and neither written nor thrown away. */
-uint64_t story_dirty(const struct story_row *r);
 
 /* The JSON object; a table of its own. 0 or -errno. */
 int story_json(FILE *out, const struct report_in *in);

@@ -22,7 +22,7 @@ static cJSON *flow_object(const struct story_row *r, int w)
 		json_uint(o, "sync_time_ns", r->sync_ns);
 		json_uint(o, "dirtied_bytes", f->dirtied);
 		json_uint(o, "dropped_bytes", f->dropped);
-		json_uint(o, "dirty_bytes", story_dirty(r));
+		json_uint(o, "dirty_bytes", f->left);
 	} else {
 		json_uint(o, "hit_bytes", f->hit);
 		json_uint(o, "missed_bytes", f->missed);
@@ -162,7 +162,7 @@ static const char *text_of(const struct sheet *t, enum what what,
 	case DEVICE:
 		return units_bytes(buf, f->device, u);
 	case DIRTY:
-		return units_bytes(buf, story_dirty(r), u);
+		return units_bytes(buf, f->left, u);
 	case TIMES:
 		if (f->asked)
 			snprintf(buf, UNITS_LEN, "%.*f", f->device < 99 * f->asked,
@@ -267,9 +267,9 @@ static void put_rest(const struct sheet *t, const struct story *s)
 	if (r->flushes)
 		fprintf(t->out, "flushes of the device's own cache: %s, %s\n",
 			units_count(a, r->flushes, u), units_ns(b, r->flush_ns, u));
-	if (story_dirty(r))
+	if (r->side[1].left)
 		fprintf(t->out, "still dirty at the end: %s, to be written later\n",
-			units_bytes(a, story_dirty(r), u));
+			units_bytes(a, r->side[1].left, u));
 }
 
 int story_table(FILE *out, const struct report_in *in)
