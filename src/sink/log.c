@@ -274,7 +274,9 @@ static void put_context(struct log_sink *s, const struct op *op)
 	struct wire_out *o = &s->contexts;
 	const char *call = names_call_name(s->args.names, op->call & OP_CALL);
 	bool notice = op_kind_class(op->kind) == CLASS_NOTICE;
-	uint32_t name = notice && op->kind != OP_SPAN ? 0 : names_add(s->args.names, call, strlen(call));
+	uint32_t name = notice && op->kind != OP_SPAN
+				? 0
+				: names_add(s->args.names, call, strlen(call));
 	uint32_t text = string_at(s, name), file = file_at(s, op->file),
 		 comm = string_at(s, op->comm);
 
