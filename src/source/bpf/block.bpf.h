@@ -10,8 +10,8 @@
 #include "block_io.bpf.h"
 
 /* An event on the way of a request. */
-static __always_inline void tell_rq(u16 event, struct request *rq, struct block_io *io,
-	u64 since, u64 now)
+static __always_inline void tell_rq(
+	u16 event, struct request *rq, struct block_io *io, u64 since, u64 now)
 {
 	struct rec_block *r;
 
@@ -26,8 +26,8 @@ static __always_inline void tell_rq(u16 event, struct request *rq, struct block_
 	give_at(r, now);
 }
 
-static __always_inline void tell_bio(u16 event, struct bio *bio, struct block_io *io, u64 since,
-	u64 now)
+static __always_inline void tell_bio(
+	u16 event, struct bio *bio, struct block_io *io, u64 since, u64 now)
 {
 	struct rec_block *r;
 
@@ -466,7 +466,8 @@ int BPF_PROG(block_dirty, struct folio *folio, struct address_space *mapping)
 	struct dirt *was = dirt_of(inode);
 	if (was && was->tid == (u32)task->pid)
 		return 0;
-	struct dirt_key key = { BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_sb, s_dev) };
+	struct dirt_key key = { BPF_CORE_READ(inode, i_ino),
+		BPF_CORE_READ(inode, i_sb, s_dev) };
 	struct dirt who = { task->tgid, task->pid, task->real_parent->tgid };
 	bpf_probe_read_kernel(who.comm, sizeof(who.comm), task->comm);
 	bpf_map_update_elem(&block_dirt, &key, &who, BPF_ANY);

@@ -164,8 +164,8 @@ static __always_inline void io_forget(void *key)
 	bpf_map_delete_elem(&block_ios, &k);
 }
 
-static __always_inline void fill_block(struct rec_block *r, u16 event, struct block_io *io,
-	u64 now)
+static __always_inline void fill_block(
+	struct rec_block *r, u16 event, struct block_io *io, u64 now)
 {
 	r->head.type = REC_BLOCK;
 	r->head.abi = 0;
@@ -222,17 +222,20 @@ static __always_inline u32 bio_file(struct bio *bio, struct inode *inode)
 
 static __always_inline struct dirt *dirt_of(struct inode *inode)
 {
-	struct dirt_key key = { BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_sb, s_dev) };
+	struct dirt_key key = { BPF_CORE_READ(inode, i_ino),
+		BPF_CORE_READ(inode, i_sb, s_dev) };
 
 	return bpf_map_lookup_elem(&block_dirt, &key);
 }
 
 /* Whose a bio is that the running task queues. false: none of ours. */
-static __always_inline bool bio_owner(struct bio *bio, struct inode *inode, struct dirt *who)
+static __always_inline bool bio_owner(
+	struct bio *bio, struct inode *inode, struct dirt *who)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 pid = task->tgid;
-	bool mine = traced(task) || (!filter.all && member(pid)); /* threads of io_uring */
+	bool mine =
+		traced(task) || (!filter.all && member(pid)); /* threads of io_uring */
 
 	if (inode && bio->bi_opf & 1 && (!mine || task->flags & TASK_KTHREAD)) {
 		struct dirt *d = dirt_of(inode);

@@ -10,7 +10,8 @@
  * Where a call has read, if it is one that reads this mapping: from the first byte, ret
  * bytes. The position is that after the call.
  */
-static __always_inline bool call_range(struct task_struct *task, u64 mapping, s64 ret, s64 *start)
+static __always_inline bool call_range(
+	struct task_struct *task, u64 mapping, s64 ret, s64 *start)
 {
 	u64 arg[6];
 	u32 nr;
@@ -39,7 +40,8 @@ static __always_inline bool call_range(struct task_struct *task, u64 mapping, s6
 
 static __always_inline struct cache_again_key again_key(u64 mapping, u64 raw)
 {
-	return (struct cache_again_key){ mapping, raw, bpf_get_current_pid_tgid() >> 32, 0 };
+	return (struct cache_again_key){ mapping, raw, bpf_get_current_pid_tgid() >> 32,
+		0 };
 }
 
 /* A read that is made again: what it missed before, it missed. */
@@ -70,13 +72,15 @@ __noinline int read_end(struct cache_task *ct, s64 ret)
 	if (!r->seen) {
 		struct cache_again_key key = again_key(r->mapping, r->raw);
 		struct cache_again again = { r->first, r->cursor, r->over };
-		if (r->cursor > r->from && !bpf_map_update_elem(&cache_again, &key, &again, BPF_ANY))
+		if (r->cursor > r->from &&
+			!bpf_map_update_elem(&cache_again, &key, &again, BPF_ANY))
 			ct->again = 1;
 		return 0;
 	}
 	/* Only if it can be: another thread may have moved the position since. */
 	if (ret > 0 && call_range(task, r->mapping, ret, &start)) {
-		u64 a = (u64)start >> page_shift, b = ((u64)start + ret - 1) >> page_shift;
+		u64 a = (u64)start >> page_shift,
+		    b = ((u64)start + ret - 1) >> page_shift;
 		if (a <= r->first && b >= a && b <= r->raw) {
 			first = a;
 			last = b;
@@ -86,15 +90,16 @@ __noinline int read_end(struct cache_task *ct, s64 ret)
 	u64 n = last + 1 > r->cursor ? last + 1 - r->cursor : 0;
 	n = n > r->over ? n - r->over : 0;
 	if (r->cursor == r->from)
-		return run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, first, n + r->from - first);
+		return run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, first,
+			n + r->from - first);
 	if (first < r->from)
 		run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, first, r->from - first);
 	return run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, r->cursor, n);
 }
 
 /*
- * Chunks of one sendfile(2) and the like are one read, although each is looked up anew. Of
- * other calls it is enough to know where they begin, and that only where pages are
+ * Chunks of one sendfile(2) and the like are one read, although each is looked up anew.
+ * Of other calls it is enough to know where they begin, and that only where pages are
  * missing.
  */
 static __always_inline void read_whole(struct cache_read *r, bool missing)
@@ -118,8 +123,8 @@ static __always_inline void read_whole(struct cache_read *r, bool missing)
 	r->whole = 1;
 }
 
-static __always_inline void read_begin(struct cache_read *r, u64 mapping, u64 first, u64 last,
-	u64 raw, bool missing)
+static __always_inline void read_begin(
+	struct cache_read *r, u64 mapping, u64 first, u64 last, u64 raw, bool missing)
 {
 	r->mapping = mapping;
 	r->first = first;
@@ -202,8 +207,8 @@ static __always_inline int ahead_for(struct inode *inode, u64 index, u64 count)
 	if (!ct || !count || (ct->fault.open && ct->fault.mapping == mapping))
 		return 0;
 	struct cache_read *r = &ct->read;
-	if (r->open && r->mapping == mapping && (continues(r, index, raw) ||
-		(raw == r->raw && index == r->at)))
+	if (r->open && r->mapping == mapping &&
+		(continues(r, index, raw) || (raw == r->raw && index == r->at)))
 		return 0;
 	if (rdev_of(inode) && !reads_device(task, mapping))
 		return 0;
@@ -262,7 +267,8 @@ __noinline int mapped_end(struct cache_task *ct)
 
 	f->open = 0;
 	u32 event = f->missed ? CACHE_MAPPED_MISS : CACHE_MAPPED_HIT;
-	return run_add(ct, RUN(event, RUN_MAPPED), f->mapping, f->exact ? f->index : f->from, 1);
+	return run_add(
+		ct, RUN(event, RUN_MAPPED), f->mapping, f->exact ? f->index : f->from, 1);
 }
 
 static __always_inline void mapped_begin(struct cache_task *ct, u64 mapping)

@@ -2,8 +2,8 @@
  * fault.bpf.h - page faults of memory that is mapped from files, when they are over
  *
  * The kernel's software events PAGE_FAULTS_MIN and _MAJ tell of each fault that was
- * served, once however often it was tried, with its address. When it began, and whether it
- * was a write, is heard before, where the machine has tracepoints for that.
+ * served, once however often it was tried, with its address. When it began, and whether
+ * it was a write, is heard before, where the machine has tracepoints for that.
  */
 #ifndef IOPS_FAULT_BPF_H
 #define IOPS_FAULT_BPF_H
@@ -50,13 +50,14 @@ int BPF_PROG(fault_user, unsigned long address, struct pt_regs *regs, unsigned l
 }
 
 SEC("tp_btf/page_fault_kernel")
-int BPF_PROG(fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long code)
+int BPF_PROG(
+	fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long code)
 {
 	return fault_begin(address, code);
 }
 
-static long fault_find(struct task_struct *task, struct vm_area_struct *vma,
-	struct fault_found *out)
+static long fault_find(
+	struct task_struct *task, struct vm_area_struct *vma, struct fault_found *out)
 {
 	out->file = vma->vm_file;
 	out->offset = (out->address - vma->vm_start) + (vma->vm_pgoff << page_shift);
@@ -71,14 +72,16 @@ static __always_inline void fault_tell(struct cache_task *ct, struct task_struct
 	struct cache_fault *f = &ct->fault;
 	bool timed = f->timed && f->address >> page_shift == at->address >> page_shift;
 
-	if (!cache_passes(file, dev) || (filter.min_ns && (!timed || now - f->at_ns < filter.min_ns)))
+	if (!cache_passes(file, dev) ||
+		(filter.min_ns && (!timed || now - f->at_ns < filter.min_ns)))
 		return;
 	struct rec_fault *r = take(BPF_FAULT, sizeof(*r));
 	if (!r)
 		return;
 	r->head.type = REC_FAULT;
 	r->head.abi = 0;
-	r->head.row = (major ? FAULT_MAJOR : 0) | (timed ? FAULT_TIMED | FAULT_KNOWN : 0) |
+	r->head.row = (major ? FAULT_MAJOR : 0) |
+		      (timed ? FAULT_TIMED | FAULT_KNOWN : 0) |
 		      (timed && f->write ? FAULT_WRITE : 0);
 	r->head.pid = bpf_get_current_pid_tgid() >> 32;
 	r->head.tid = (u32)bpf_get_current_pid_tgid();
@@ -102,8 +105,8 @@ static __always_inline void name_mapped(struct cache_task *ct, struct file *file
 	if ((u64)GET(file, f_mapping) != ct->fault.mapping)
 		return;
 	u64 ino = GET(inode, i_ino);
-	if (ct->name.mapping == ct->fault.mapping && ct->name.inode == ino && ct->name.id &&
-		ct->name.renames == renames && !ct->name.alias)
+	if (ct->name.mapping == ct->fault.mapping && ct->name.inode == ino &&
+		ct->name.id && ct->name.renames == renames && !ct->name.alias)
 		return;
 	ct->name.mapping = ct->fault.mapping;
 	ct->name.inode = ino;

@@ -9,7 +9,8 @@
 enum { SIGNAL_GROUP_EXIT_BIT = 4 };
 
 /* The kernel's own account of a task: /proc/PID/task/TID/io. */
-static __always_inline void account_read(struct task_struct *task, struct task_io_accounting *io)
+static __always_inline void account_read(
+	struct task_struct *task, struct task_io_accounting *io)
 {
 	__builtin_memset(io, 0, sizeof(*io));
 	if (bpf_core_field_exists(task->ioac.rchar))
@@ -28,8 +29,8 @@ static __always_inline void ledger_begin(struct task_state *st, struct task_stru
 	st->before.cancelled = io.cancelled_write_bytes;
 }
 
-static __always_inline void ledger_end(struct rec_ledger *l, struct task_state *st,
-	struct task_io_accounting *io)
+static __always_inline void ledger_end(
+	struct rec_ledger *l, struct task_state *st, struct task_io_accounting *io)
 {
 	l->rchar = io->rchar - st->before.rchar;
 	l->wchar = io->wchar - st->before.wchar;
@@ -200,7 +201,8 @@ int on_last(struct bpf_iter__task *ctx)
 	struct rec_life *r = life(REC_LAST, task);
 	if (!r)
 		return 0;
-	/* Only now: what was told before this record is in the kernel's account already. */
+	/* Only now: what was told before this record is in the kernel's account already.
+	 */
 	account_read(task, &io);
 	r->calls = io.syscr + io.syscw - st->base_calls;
 	r->bytes = io.rchar + io.wchar - st->base_bytes;

@@ -67,7 +67,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	volatile const struct call_shape *s = &shapes[abi][nr];
 	if (filter.rows)
 		fs_exit(st, ret, now);
-	if (s->how == HOW_EXEC) { /* what it read of the program is none of the program's */
+	if (s->how ==
+		HOW_EXEC) { /* what it read of the program is none of the program's */
 		account_begin(st, task);
 		return 0;
 	}
