@@ -2,7 +2,8 @@
  * iops - what programs really read and write
  *
  *   main.c          the verbs, and the exit status
- *   cmd/            a file a verb: run, attach, trace, report, export, merge, diff, doctor, help
+ *   cmd/            a file a verb: run, attach, trace, report, export, merge, diff,
+ *                   tag (tag-by-pid), doctor, help
  *   opts.c          the table of options
  *   front.c         the shell's job: starts command and tracer, passes signals and status
  *   collect.c       the tracer process: wires a source to sinks, then reports
@@ -23,7 +24,7 @@
  *                   diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
  *                   fdtab and fdtrack (descriptors to files), input, wire, text,
- *                   anon, late (libraries)
+ *                   anon, late (libraries), blktrace (its records), groups, tags
  *
  * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
  * them. Arrows go one way, downwards: tests/arrows.sh proves it.
@@ -40,9 +41,9 @@
 
 enum { EXIT_USAGE = 2 };
 
-static const struct command *const commands[] = { &command_run, &command_attach, &command_trace,
-	&command_report, &command_export, &command_merge, &command_diff, &command_doctor,
-	&command_help, NULL };
+static const struct command *const commands[] = { &command_run, &command_attach,
+	&command_trace, &command_report, &command_export, &command_merge, &command_diff,
+	&command_tag, &command_doctor, &command_help, NULL };
 
 /*
  * Standard streams that are closed would be taken by the next file that is opened.

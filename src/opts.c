@@ -44,6 +44,8 @@ static const struct option_row rows[] = {
 	{ 'P', true, "path", "GLOB", "keep only files whose path matches" },
 	{ 'Y', false, "type", "LIST", "keep only files of these types" },
 	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
+	{ 'g', true, "group", "NAME:PID,..",
+		"these processes under one name; again for more groups" },
 	{ 'b', true, "backend", "NAME", "auto (default), ptrace, bpf, proc or system" },
 	{ 'l', true, "log", "FILE", "keep the operation log; - is standard output" },
 	{ 'M', false, "from", "FORMAT",
@@ -74,7 +76,7 @@ static const struct option_row rows[] = {
 	{ 'u', false, "uid", "N", "only this user's" },
 	{ 'j', false, "cgroup", "DIR", "only of this cgroup" },
 	{ 'D', false, "device", "MAJ:MIN", "only files and disks of this device" },
-	{ 'g', false, "under", "DIR", "only files below this directory" },
+	{ 'V', false, "under", "DIR", "only files below this directory" },
 	{ 'm', false, "min-size", "BYTES", "only operations of so many bytes" },
 	{ 't', false, "min-latency", "SEC", "only operations that took so long" },
 	{ 'x', false, "aggregate", NULL,
@@ -361,6 +363,8 @@ static int set_option(struct options *o, int id, const char *arg)
 		return each_word(arg, add_type, o);
 	case 'I':
 		return each_word(arg, add_pid, o);
+	case 'g':
+		return groups_add(&o->groups, arg);
 	case 'b':
 		return set_backend(o, arg);
 	case 'l':
@@ -513,6 +517,7 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 void opts_fini(struct options *o)
 {
 	free(o->only);
+	groups_fini(&o->groups);
 }
 
 /* no-color.org, CLICOLOR_FORCE, and TERM=dumb for what is not a real terminal. */
@@ -575,7 +580,7 @@ void opts_help_all(const struct command *const *verbs)
 	puts("usage: iops VERB [options] ...\n\nShows what programs really read and "
 	     "write.\n");
 	for (; *verbs; verbs++)
-		printf("  %-8s %.*s\n", (*verbs)->name,
+		printf("  %-10s %.*s\n", (*verbs)->name,
 			(int)strcspn((*verbs)->help, "\n"), (*verbs)->help);
 	puts("\n'iops help VERB' tells the options of a verb, iops(1) all about it.");
 }

@@ -4,6 +4,7 @@
 #ifndef IOPS_OPTS_H
 #define IOPS_OPTS_H
 
+#include "iops/groups.h"
 #include "iops/report.h"
 #include "iops/syscalls.h"
 #include "iops/trace.h"
@@ -28,6 +29,7 @@ struct options {
 	unsigned types;   /* bits of enum file_type; 0: all */
 	pid_t *only;      /* pids to keep; NULL: all */
 	unsigned nonly;
+	struct groups groups;
 	unsigned dims;                     /* bits of the breakdowns asked for */
 	uint64_t duration_ns, interval_ns; /* 0: none */
 	struct moment from, to;
