@@ -443,6 +443,9 @@ static void settle(struct options *o)
 		o->view.by[o->view.nby++] = DIM_FILE;
 		o->dims |= 1u << DIM_FILE;
 	}
+	o->view.partial = o->path || o->types || o->nonly || o->from.set || o->to.set ||
+			  !syscall_set_countable(&o->want) ||
+			  trace_filters(&o->trace.filter);
 	/* Machines want all rows; people the first ones. */
 	if (o->format == &report_json)
 		o->view.top = 0;

@@ -33,16 +33,20 @@ enum op_class {
 					  /* bytes that the kernel counted beyond us; */ \
 	/* want = calls we counted; fd = -1: unknown */                                  \
 	X(LEDGER, "ledger", CLASS_NOTICE) /* a thread's end: ret bytes were read from */ \
-	/* storage on its account, want were written */                                  \
+	/* storage on its account, want were made dirty or written, offset of these */   \
+	/* were thrown away before they were written */                                  \
 	X(NOTE, "note", CLASS_NOTICE) /* ret = enum op_note */                           \
 	X(LOST, "lost", CLASS_NOTICE) /* ret operations were not seen */                 \
 	X(RUN, "run", CLASS_NOTICE)   /* what follows is of run number ret; comm: */     \
 				      /* its host's name, 0 if all are of one */         \
 	X(FAST, "fast", CLASS_NOTICE) /* a thread's end: ret calls did not stop, want */ \
-				      /* did, of those that count, failed ones too */ \
+				      /* did, of those that count, failed ones too */    \
 	X(SPAN, "span", CLASS_NOTICE) /* dur_ns passed between two events, which call */ \
 				      /* tells ("block:q2c"); ret bytes of both */       \
-	X(DEVICE, "device", CLASS_NOTICE) /* of a layer: fd is a device, file its node */
+	X(DEVICE, "device",                                                              \
+		CLASS_NOTICE)           /* of a layer: fd is a device, file its node */  \
+	X(CHARS, "chars", CLASS_NOTICE) /* a thread's end: rchar (ret) and wchar */      \
+					/* (want) of its account: proc_pid_io(5) */
 
 enum op_kind {
 #define X(name, text, class) OP_##name,

@@ -5,6 +5,7 @@
  * thousand files never stands in memory as a whole; cJSON writes each element.
  */
 #include "json.h"
+#include "ledger.h"
 #include "iops/layer.h"
 #include "iops/report.h"
 #include "iops/diag.h"
@@ -242,23 +243,6 @@ static void put_errors(FILE *out, const struct report_in *in)
 	fputs(" ]", out);
 }
 
-/* What calls moved beside what storage did: caches, readahead and mappings between them.
- */
-static void put_ledger(FILE *out, const struct report_in *in, const struct line *total)
-{
-	const struct totals *t = stats_totals(in->stats);
-	cJSON *o = cJSON_CreateObject();
-
-	json_uint(o, "call_read_bytes", line_series(total, CLASS_READ)->bytes);
-	json_uint(o, "call_write_bytes", line_series(total, CLASS_WRITE)->bytes);
-	if (in->run->verifies) {
-		json_uint(o, "storage_read_bytes", t->storage_read);
-		json_uint(o, "storage_write_bytes", t->storage_written);
-	}
-	fputs(",\n \"ledger\": ", out);
-	json_put(out, o);
-}
-
 /* What was seen of another layer, next to the layer that the run is about. */
 static int put_layer(FILE *out, const struct report_in *main, unsigned layer)
 {
@@ -350,7 +334,8 @@ static int render(FILE *out, const struct report_in *in)
 	put_latencies(out, &total);
 	fputs(" }", out);
 	put_errors(out, in);
-	put_ledger(out, in, &total);
+	fputs(",\n \"ledger\": ", out);
+	ledger_json(out, in, &row);
 	if (!err)
 		err = put_layers(out, in);
 	fputs(" }\n", out);

@@ -177,6 +177,10 @@ static void get_totals(const cJSON *top, struct totals *t)
 {
 	const cJSON *ledger = json_get(top, "ledger"), *one;
 
+	t->accounts += json_number(ledger, "accounts");
+	t->rchar += json_number(ledger, "rchar");
+	t->wchar += json_number(ledger, "wchar");
+	t->storage_cancelled += json_number(ledger, "cancelled_write_bytes");
 	t->storage_read += json_number(ledger, "storage_read_bytes");
 	t->storage_written += json_number(ledger, "storage_write_bytes");
 	cJSON_ArrayForEach (one, json_get(json_get(top, "histogram"), "size_bytes")) {
@@ -269,9 +273,14 @@ static int get_all(struct reread *r, const struct reread_args *a, const cJSON *t
 		/* Layers of pages have no rows that all layers have. */
 		if (err || i == NLAYERS || i == LAYER_CACHE || i == LAYER_FAULT)
 			continue;
+		if (i == LAYER_BLOCK) {
+			void *sums = stats_layer_sums_of(a->into, i);
+			err = sums ? reread_block(sums, layer) : -ENOMEM;
+		}
 		below.into = stats_layer_of(a->into, i);
-		err = below.into ? reread_rows(&below, json_get(layer, "by"), NULL)
-				 : -ENOMEM;
+		err = err          ? err
+		      : below.into ? reread_rows(&below, json_get(layer, "by"), NULL)
+				   : -ENOMEM;
 	}
 	return err;
 }
