@@ -363,8 +363,6 @@ static int set_option(struct options *o, int id, const char *arg)
 		return each_word(arg, add_type, o);
 	case 'I':
 		return each_word(arg, add_pid, o);
-	case 'g':
-		return groups_add(&o->groups, arg);
 	case 'b':
 		return set_backend(o, arg);
 	case 'l':
@@ -413,7 +411,8 @@ static int set_option(struct options *o, int id, const char *arg)
 		o->view.verbose = true;
 		return 0;
 	}
-	return opts_trace_set(&o->trace, id, arg);
+	return id == 'g' ? groups_add(&o->groups, arg)
+			 : opts_trace_set(&o->trace, id, arg);
 }
 
 static void defaults(struct options *o)
