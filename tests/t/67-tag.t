@@ -153,7 +153,7 @@ is "some of them in a group" "$(drive pipe many -g "some:$(seq -s, 100500 2 1020
 if grep -q __asan_init "$IOPS"; then
 	skip "memory: the program is instrumented"
 else
-	drive many cc 1000000 | (ulimit -v $((80 * 1024)); tag; echo "status $?" >memory) | tail -c 12 | od -An -tu4 >out
+	drive many cc 1000000 | (prlimit --as=$((80 << 20)) "$IOPS" tag-by-pid; echo "status $?" >memory) | tail -c 12 | od -An -tu4 >out
 	is "a million processes are answered in 80 MiB" "$(cat memory)" "status 0"
 	is "each with its tags" "$(awk '{ print $1, $3 }' out)" "2 0"
 fi
