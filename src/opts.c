@@ -340,9 +340,8 @@ static int set_option(struct options *o, int id, const char *arg)
 		o->output = arg;
 		return 0;
 	case 'f':
-		return set_format(o, arg);
 	case 'J':
-		return set_format(o, "json");
+		return set_format(o, id == 'J' ? "json" : arg);
 	case 'H':
 		o->view.histogram = true;
 		return 0;
