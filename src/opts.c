@@ -68,6 +68,8 @@ static const struct option_row rows[] = {
 		"leave the program's code alone: operations stop" },
 	{ 'E', false, "patch-after", "N",
 		"patch call sites after N stops (24); 0: never" },
+	{ 'O', false, "layers", NULL,
+		"what became of it in page cache and devices: root" },
 	{ 'y', false, "layers", "LIST",
 		"fs, cache, block, net, fault, uring or all\n"
 		"(default fs,cache,block,uring)" },
@@ -408,6 +410,9 @@ static int set_option(struct options *o, int id, const char *arg)
 		return 0;
 	case 'v':
 		o->view.verbose = true;
+		return 0;
+	case 'O':
+		o->story = true;
 		return 0;
 	}
 	return id == 'g' ? groups_add(&o->groups, arg)

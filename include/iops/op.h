@@ -109,6 +109,9 @@ enum op_layer {
  * Between events that do not follow one another: OP_SPAN, call block:q2c (one for each
  * bio), or any other of q2q q2g g2i q2m i2d d2c that no event has told.
  * Calls of other names are completed transfers.
+ *
+ * Those of LAYER_CACHE are want pages of a file, ret bytes, by what became of them: see
+ * src/layer/cache.c. cache:left comes at the end: so many are dirty by then.
  */
 #define OP_NO_OFFSET INT64_MIN
 #define OP_NO_TIME   UINT64_MAX /* dur_ns where the time is not known */

@@ -39,6 +39,7 @@ struct options {
 	int weight; /* enum export_weight */
 	bool follow, wait, filter, json;
 	bool format_given;
+	bool story; /* run: the layers too, if they can be had */
 	struct trace_options trace;
 	unsigned patch_after; /* stops of a call site; 0: never */
 	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;

@@ -6,10 +6,12 @@
  */
 #include "json.h"
 #include "ledger.h"
+#include "story.h"
 #include "iops/layer.h"
 #include "iops/report.h"
 #include "iops/diag.h"
 #include "iops/text.h"
+#include "iops/trace.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -109,6 +111,17 @@ void json_fast_path(cJSON *run, const struct report_in *in)
 	json_uint(o, "stopped", t->stopped);
 }
 
+static void add_layers(cJSON *o, uint32_t layers)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "layers");
+
+	for (unsigned i = 0; i < NLAYERS; i++)
+		if (layers >> i & 1)
+			cJSON_AddItemToArray(list, cJSON_CreateString(op_layer_name(i)));
+	if (layers & TRACE_URING)
+		cJSON_AddItemToArray(list, cJSON_CreateString("uring"));
+}
+
 /* What was run, where and how. */
 cJSON *json_run(const struct run *run)
 {
@@ -137,6 +150,8 @@ cJSON *json_run(const struct run *run)
 	if (run->started_ns)
 		add_time(o, "started_at", run->started_ns);
 	json_uint(o, "elapsed_ns", run->elapsed_ns);
+	if (run->layers)
+		add_layers(o, run->layers);
 	if (run->ended)
 		cJSON_AddItemToObject(o, "exit", exit_object(run->status));
 	return o;
@@ -338,6 +353,8 @@ static int render(FILE *out, const struct report_in *in)
 	ledger_json(out, in, &row);
 	if (!err)
 		err = put_layers(out, in);
+	if (!err && story_there(in))
+		err = story_json(out, in);
 	fputs(" }\n", out);
 	series_fini(&total.all);
 	row_fini(&row);

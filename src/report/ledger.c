@@ -49,6 +49,11 @@ static bool is_in(const char *list, const char *fs)
 	return *fs && strstr(list, word);
 }
 
+bool ledger_in_memory(const char *fs)
+{
+	return is_in(memory, fs);
+}
+
 static uint64_t bytes_of(const struct row *r, int write)
 {
 	const struct series *s = r->series[write ? CLASS_WRITE : CLASS_READ];

@@ -4,10 +4,14 @@
 #ifndef IOPS_REPORT_LEDGER_H
 #define IOPS_REPORT_LEDGER_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct report_in;
 struct row;
+
+/* Of a type of file system: whether its files never touch storage. */
+bool ledger_in_memory(const char *fs);
 
 /* The JSON object; row is the total. */
 void ledger_json(FILE *out, const struct report_in *in, const struct row *row);

@@ -139,6 +139,10 @@ static int get_run(struct reread *r, const cJSON *run, struct totals *t)
 	get_text(r->run.why, sizeof(r->run.why), run, "backend_reason");
 	r->run.started_ns = get_time(run, "started_at");
 	r->run.elapsed_ns = json_number(run, "elapsed_ns");
+	cJSON_ArrayForEach (one, json_get(run, "layers"))
+		for (unsigned i = 0; cJSON_IsString(one) && i < NLAYERS; i++)
+			if (!strcmp(op_layer_name(i), one->valuestring))
+				r->run.layers |= 1u << i;
 	r->run.complete = cJSON_IsTrue(json_get(run, "complete"));
 	r->run.counters_only = !strcmp(r->run.backend, "proc");
 	r->run.machine_wide = !strcmp(r->run.backend, "system");

@@ -1,6 +1,7 @@
 /*
  * table.c - the report for people
  */
+#include "story.h"
 #include "iops/layer.h"
 #include "iops/report.h"
 #include "iops/diag.h"
@@ -441,6 +442,8 @@ static int render(FILE *out, const struct report_in *in)
 		words_remarks(out, in, &row);
 	}
 	words_left_behind(out, in);
+	if (!err && story_there(in))
+		err = story_table(out, in);
 	for (unsigned i = 0; i < in->view->nby && !err && !in->run->counters_only; i++)
 		err = breakdown(out, in, in->view->by[i]);
 	if (!err && in->view->histogram)

@@ -224,7 +224,9 @@ void words_remarks(FILE *out, const struct report_in *in, const struct row *row)
 		say(out, v, red, text);
 	}
 	for (unsigned i = LAYER_MAIN + 1; i < NLAYERS; i++)
-		if (stats_layer_sums(in->stats, i))
+		if (in->run->story && !v->verbose)
+			continue;
+		else if (stats_layer_sums(in->stats, i))
 			layer_report(i)->table(out, stats_layer_sums(in->stats, i), in);
 		else if (stats_layer(in->stats, i))
 			layer_line(out, in, i);

@@ -216,8 +216,10 @@ static int choose(struct bpf *b)
 	return 0;
 }
 
-static int refused(int err)
+static int refused(int err, bool silent)
 {
+	if (silent)
+		return err;
 	if (err == -EPERM || err == -EACCES)
 		diag("eBPF is not allowed: it takes root, or CAP_BPF and CAP_PERFMON");
 	else
@@ -323,7 +325,7 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	libbpf_set_print(quiet);
 	struct programs *p = b->programs = programs__open();
 	if (!p)
-		return refused(-errno);
+		return refused(-errno, args->quiet);
 	p->rodata->filter.all = b->all;
 	p->rodata->filter.self = getpid();
 	p->rodata->filter.command = b->launch ? b->launch->command : 0;
@@ -353,7 +355,7 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	if (!err)
 		err = undisturbed(b, load_attach);
 	if (err < 0)
-		return refused(err);
+		return refused(err, args->quiet);
 	if (b->streams)
 		note_probes(b);
 	b->ring = ring_buffer__new(bpf_map__fd(p->maps.ring), take, b, NULL);
