@@ -47,8 +47,8 @@ static const struct option_row rows[] = {
 	{ 'b', true, "backend", "NAME", "auto (default), ptrace, bpf, proc or system" },
 	{ 'l', true, "log", "FILE", "keep the operation log; - is standard output" },
 	{ 'M', false, "from", "FORMAT",
-		"iops, strace, fs_usage or fuse-trace (default:\n"
-		"by content)" },
+		"iops, strace, fs_usage, fuse-trace or blktrace\n"
+		"(default: by content)" },
 	{ 'A', false, "from-time", "TIME",
 		"what began later: seconds since the start of the\n"
 		"run, or 2026-01-31T12:00:00.5Z" },
@@ -294,7 +294,8 @@ static int set_from_format(struct options *o, const char *text)
 			o->from_format = source_readers[i];
 			return 0;
 		}
-	return wrong("from", text, "iops, strace, fs_usage and fuse-trace are known");
+	return wrong("from", text,
+		"iops, strace, fs_usage, fuse-trace and blktrace are known");
 }
 
 static int set_exporter(struct options *o, const char *text)

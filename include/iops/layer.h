@@ -14,7 +14,7 @@ struct stats;
 
 /* How operations of a layer are summed up. */
 struct layer_sums {
-	void *(*open)(struct names *names);          /* NULL: no memory */
+	void *(*open)(struct names *names); /* NULL: no memory */
 	/* 0 or -errno; 1: the operation counts in what all layers have, too. */
 	int (*put)(void *sums, const struct op *op);
 	void (*close)(void *sums);

@@ -39,10 +39,11 @@ enum op_class {
 	X(RUN, "run", CLASS_NOTICE)   /* what follows is of run number ret; comm: */     \
 				      /* its host's name, 0 if all are of one */         \
 	X(FAST, "fast", CLASS_NOTICE) /* a thread's end: ret calls did not stop, want */ \
-				      /* did, of those that count, failed ones too */ \
+				      /* did, of those that count, failed ones too */    \
 	X(SPAN, "span", CLASS_NOTICE) /* dur_ns passed between two events, which call */ \
 				      /* tells ("block:q2c"); ret bytes of both */       \
-	X(DEVICE, "device", CLASS_NOTICE) /* of a layer: fd is a device, file its node */
+	X(DEVICE, "device", CLASS_NOTICE) /* of a layer: fd is a device, file its node   \
+					   */
 
 enum op_kind {
 #define X(name, text, class) OP_##name,
@@ -89,7 +90,8 @@ enum op_layer {
  *
  *   call    block:queue (Q) getrq (G) merge (M) insert (I) issue (D) requeue (R)
  *           complete (C) split (X) remap (A); of a META one, with :discard or
- *           :passthrough (whatever else is not data) behind it
+ *           :passthrough (whatever else is not data) behind it. Without data: plug (P)
+ *           unplug (U, UT) finish (the end of a bio whose flush is complete) other
  *   kind    READ, WRITE, SYNC (flush), META
  *   dur_ns  what passed since the event before, if that is known; start_ns is that one's:
  *           Q to G, G to I, Q to M, I to D, D to R, D to C (the last D). The others have

@@ -105,6 +105,15 @@ static void put_latencies(FILE *out, const struct block_sums *s)
 	json_put(out, o);
 }
 
+/* Events without data, where there were any. */
+static void put_rest(FILE *out, const struct block_sums *s)
+{
+	for (unsigned i = STAGE_PLUGGED; i < NSTAGES; i++)
+		if (s->count[i])
+			fprintf(out, ",\n   \"%s\": %llu", block_stage_name(i),
+				(unsigned long long)s->count[i]);
+}
+
 static int put_by(
 	FILE *out, const struct block_sums *s, const struct report_in *in, bool devices)
 {
@@ -151,6 +160,7 @@ static int json(FILE *out, const void *sums, const struct report_in *main)
 			fprintf(out, ",\n   \"split\": %llu,\n   \"remapped\": %llu",
 				(unsigned long long)s->count[STAGE_SPLIT],
 				(unsigned long long)s->count[STAGE_REMAPPED]);
+			put_rest(out, s);
 			put_latencies(out, s);
 		}
 		if (s->depth.max)
