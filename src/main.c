@@ -2,20 +2,16 @@
  * iops - what programs really read and write
  *
  *   main.c          the verbs, and the exit status
- *   cmd/            a file a verb: run, attach, trace, report, export, merge, diff, doctor, help
- *   opts.c          the table of options
- *   front.c         the shell's job: starts command and tracer, passes signals and status
- *   collect.c       the tracer process: wires a source to sinks, then reports
- *   session.c       the only loop
- *   replay.c        saved traces as one stream of operations; runs.c: what several share
- *   load.c          the sums of saved runs, of reports and of traces
- *   out.c           where a report goes
- *   source/         where operations come from: ptrace (arch/: what only its machine has;
- *                   fast/: the fast path, operations that do not stop), proc (counters),
- *                   system, bpf (*.bpf.h: what runs in the kernel; by layer); of saved
- *                   traces: log, strace, fs_usage, fuse_trace
- *   sink/           where they go: stats, filter, interval, log
- *   export/         the same, in the forms of other tools
+ *   cmd/            a file a verb: run, attach, trace, report, export, merge, diff,
+ * doctor, help opts.c          the table of options front.c         the shell's job:
+ * starts command and tracer, passes signals and status collect.c       the tracer
+ * process: wires a source to sinks, then reports session.c       the only loop replay.c
+ * saved traces as one stream of operations; runs.c: what several share load.c the sums of
+ * saved runs, of reports and of traces out.c           where a report goes source/ where
+ * operations come from: ptrace (arch/: what only its machine has; fast/: the fast path,
+ * operations that do not stop), proc (counters), system, bpf (*.bpf.h: what runs in the
+ * kernel; by layer); of saved traces: log, strace, fs_usage, fuse_trace sink/ where they
+ * go: stats, filter, interval, log export/         the same, in the forms of other tools
  *   layer/          sums of the layers below the calls; report/layer_*: how they look
  *   stream/         a folder of CSV files that rows go to, with its manifest
  *   snapshot/       rows of all files and processes, and what the machine is
@@ -40,9 +36,9 @@
 
 enum { EXIT_USAGE = 2 };
 
-static const struct command *const commands[] = { &command_run, &command_attach, &command_trace,
-	&command_report, &command_export, &command_merge, &command_diff, &command_doctor,
-	&command_help, NULL };
+static const struct command *const commands[] = { &command_run, &command_attach,
+	&command_trace, &command_report, &command_export, &command_merge, &command_diff,
+	&command_doctor, &command_help, NULL };
 
 /*
  * Standard streams that are closed would be taken by the next file that is opened.

@@ -25,7 +25,9 @@ struct option_row {
 
 static const struct option_row rows[] = {
 	{ 'o', true, "output", "FILE", "write the report to FILE; - is standard output" },
-	{ 'f', true, "format", "NAME", "table (default), json or csv" },
+	{ 'f', true, "format", "NAME",
+		"table (default), json or csv; of 'iops report' also\n"
+		"blkparse: the events of a block trace" },
 	{ 'J', false, "json", NULL, "short for --format json" },
 	{ 'H', true, "histogram", NULL,
 		"add histograms of size and latency to the table" },
@@ -227,6 +229,8 @@ static int set_backend(struct options *o, const char *text)
 
 static int set_format(struct options *o, const char *text)
 {
+	if ((o->blkparse = !strcmp(text, "blkparse")))
+		return 0;
 	o->format = format_of(text);
 	return o->format ? 0 : wrong("format", text, "table, json and csv are known");
 }
@@ -501,6 +505,8 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 			err = set_option(o, id, optarg);
 		}
 	}
+	if (!err && o->blkparse && strcmp(c->name, "report") != 0)
+		err = wrong("format", "blkparse", "only 'iops report' prints that");
 	if (err)
 		return err;
 	settle(o);

@@ -287,29 +287,42 @@ int replay_open_inputs(struct replay **out, const struct options *o, struct name
 	return 0;
 }
 
-int replay_open(struct replay **out, const struct options *o, struct names *names)
+int replay_files(struct replay_inputs *inputs, char *const *word, unsigned n)
 {
 	struct cpufiles files;
-	int err = cpufiles_find(&files, o->argv, o->argc);
+	int err = cpufiles_find(&files, word, n);
 
+	*inputs = (struct replay_inputs){ .n = 0 };
 	if (err < 0)
 		return err;
-	struct input **in = calloc(files.n + 1, sizeof(struct input *));
-	struct replay_inputs inputs = { .in = in, .missing = files.missing };
-	err = in ? 0 : -ENOMEM;
+	inputs->missing = files.missing;
+	inputs->in = calloc(files.n + 1, sizeof(*inputs->in));
+	err = inputs->in ? 0 : -ENOMEM;
 	for (unsigned i = 0; !err && i < files.n; i++) {
 		bool small = cpufiles_is(files.path[i]);
-		struct input **one = &in[inputs.n];
+		struct input **one = &inputs->in[inputs->n];
 		err = (small ? input_open_small : input_open)(one, files.path[i]);
-		inputs.n += !err;
+		inputs->n += !err;
 	}
-	if (!err)
-		err = replay_open_inputs(out, o, names, &inputs);
-	else
-		while (inputs.n)
-			input_close(in[--inputs.n]);
-	free(in);
+	while (err && inputs->n)
+		input_close(inputs->in[--inputs->n]);
+	if (err) {
+		free(inputs->in);
+		*inputs = (struct replay_inputs){ .n = 0 };
+	}
 	cpufiles_fini(&files);
+	return err;
+}
+
+int replay_open(struct replay **out, const struct options *o, struct names *names)
+{
+	struct replay_inputs inputs;
+	int err = replay_files(&inputs, o->argv, o->argc);
+
+	if (err)
+		return err;
+	err = replay_open_inputs(out, o, names, &inputs);
+	free(inputs.in);
 	return err;
 }
 

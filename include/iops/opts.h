@@ -37,6 +37,7 @@ struct options {
 	int weight; /* enum export_weight */
 	bool follow, wait, filter, json;
 	bool format_given;
+	bool blkparse; /* the format is that of blkparse(1): of the verb report */
 	struct trace_options trace;
 	unsigned patch_after; /* stops of a call site; 0: never */
 	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;

@@ -26,6 +26,9 @@ struct replay_inputs {
 	unsigned n;
 	bool missing; /* some that belong to these are not there, said which */
 };
+
+/* Open the files that words name, as replay_open() does; in is on the heap. */
+int replay_files(struct replay_inputs *inputs, char *const *word, unsigned n);
 int replay_open_inputs(struct replay **out, const struct options *o, struct names *names,
 	const struct replay_inputs *inputs);
 

@@ -1,6 +1,7 @@
 /*
  * report.c - iops report: the report of a saved log or of another tool's trace
  */
+#include "iops/blklines.h"
 #include "iops/cmd.h"
 #include "iops/diag.h"
 #include "iops/log.h"
@@ -128,6 +129,8 @@ static int report(const struct options *o)
 	if (out_clash(output, o->log, o->argv))
 		return 2;
 	signal(SIGPIPE, SIG_IGN);
+	if (o->blkparse)
+		return blklines(o);
 	w.log.fd = -1;
 	if (out_open(&w.out, output) < 0)
 		return 1;
@@ -159,8 +162,13 @@ const struct command command_report = {
 	.name = "report",
 	.args = "[options] FILE...",
 	.help = "report a saved log, or the trace of another tool\n"
-		"\nFILE is a log of iops, or text of strace, fs_usage or a FUSE trace; - "
-		"is\nstandard input. Exit status 3: part of it could not be read.",
+		"\nFILE is a log of iops, text of strace, fs_usage or a FUSE trace, or a "
+		"block\n"
+		"trace of blktrace: X, X.blktrace.0 or a folder for the files of all "
+		"CPUs, a\n"
+		"dump of blkparse, a pipe; - is standard input. --format blkparse prints "
+		"the\n"
+		"events of a block trace. Exit status 3: part of it could not be read.",
 	.takes = "ofJHBSTCePYIMAZilURLqv",
 	.main = report,
 };
