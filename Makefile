@@ -24,7 +24,7 @@ DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqli
            nettle-dev libbpf-dev bpftool clang
 TESTDEBS := libcmocka-dev liburing-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
-           redis-server redis-tools util-linux sudo fio nodejs zstd $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
+           redis-server redis-tools util-linux mount e2fsprogs sudo fio nodejs zstd $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
 CROSSDEBS := libc6-dev libgcc-12-dev libcmocka-dev $(filter lib% nettle-dev,$(DEBS))
 SOAKDEBS := libpython3-testsuite golang-go default-jdk-headless luajit stress-ng rsync dpkg-dev zlib1g-dev gdb xz-utils bzip2
 
@@ -62,7 +62,7 @@ UNIT    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(filter-out $(if $(FAST),,%/elf.c %/ring.c),$(wildcard tests/fuzz/*.c)))
 HELP    := $(patsubst tests/help/%.c,$(B)/help/%,$(wildcard tests/help/*.c)) \
            $(foreach h,mkio hot,$(if $(FAST),$(B)/help/$(h)32) $(B)/help/$(h)-musl) \
-           $(B)/help/plug1.so $(B)/help/plug2.so
+           $(if $(FAST),$(B)/help/netio32) $(B)/help/plug1.so $(B)/help/plug2.so
 NEEDED  := $(shell $(PKG) --exists $(PKGS) 2>/dev/null && echo y)
 
 all: $(if $(NEEDED),,hint) $(if $(NATIVE),,stranger) $(B)/iops
@@ -115,9 +115,9 @@ $(B)/unit/%: tests/unit/%.c $(B)/libiops.a
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $< $(B)/libiops.a $(LDFLAGS) -lcmocka $(LDLIBS) -o $@
 $(B)/unit/test_export: override LDLIBS += $(LATELIBS)
 HELPCC  := -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread
-$(B)/help/mkio $(B)/help/hot: $(B)/help/%: tests/help/%.c
+$(B)/help/mkio $(B)/help/hot $(B)/help/netio $(B)/help/ledger: $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -static $< -o $@
-$(B)/help/mkio32 $(B)/help/hot32: $(B)/help/%32: tests/help/%.c
+$(B)/help/mkio32 $(B)/help/hot32 $(B)/help/netio32: $(B)/help/%32: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -m32 -static $< -o $@
 $(B)/help/mkio-musl $(B)/help/hot-musl: $(B)/help/%-musl: tests/help/%.c
 	$(Q)mkdir -p $(@D) && musl-gcc $(HELPCC) -static $< -o $@
@@ -171,6 +171,7 @@ $(B)/bench: tests/bench/stats.c $(B)/libiops.a
 bench: all $(HELP) $(B)/bench
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help BENCH=$(CURDIR)/$(B)/bench sh tests/bench/run.sh
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help sh tests/bench/fast.sh
+	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help sh tests/bench/bpf.sh
 
 # IOPS_FLAGS are more options for iops run.
 soak: all

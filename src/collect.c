@@ -3,6 +3,7 @@
  */
 #include "iops/front.h"
 #include "iops/folder.h"
+#include "iops/left.h"
 #include "iops/diag.h"
 #include "iops/log.h"
 #include "iops/session.h"
@@ -30,7 +31,8 @@ struct collection {
 	const struct source_ops *ops;
 	pid_t *pids;
 	struct sink *filter;
-	struct folder *folder; /* NULL: none. One of the sinks of the session */
+	struct folder *folder;      /* NULL: none. One of the sinks of the session */
+	struct trace_options trace; /* of --layers */
 };
 
 static int read_line(const char *path, char *buf, size_t size)
@@ -191,6 +193,33 @@ static int parse_pids(struct collection *c)
 	return 0;
 }
 
+static const uint32_t story_layers = 1u << LAYER_MAIN | 1u << LAYER_CACHE |
+				     1u << LAYER_BLOCK | 1u << LAYER_FAULT | TRACE_URING;
+
+/* For --layers; without the rights to that, the calls alone, and the ledger. */
+static int open_layers(struct collection *c, struct source_args *args)
+{
+	int err;
+
+	c->trace = c->o->trace;
+	c->trace.layers = story_layers;
+	args->trace = &c->trace;
+	args->quiet = !strcmp(c->o->backend, "auto");
+	c->ops = &source_bpf;
+	err = c->ops->open(&c->session.source, args);
+	c->run.story = !err;
+	if (!err)
+		return 0;
+	args->trace = NULL;
+	snprintf(c->run.why, sizeof(c->run.why),
+		"no layers below the calls: %s; the ledger tells what is known without",
+		err == -EPERM || err == -EACCES
+			? "eBPF takes root, or CAP_BPF and CAP_PERFMON"
+		: err == -ENOSYS ? "this iops was built without eBPF"
+				 : strerror(-err));
+	return err;
+}
+
 /* The best way that is allowed, and in words why no better one. */
 static int open_source(struct collection *c)
 {
@@ -214,10 +243,11 @@ static int open_source(struct collection *c)
 		.command = c->run.command ? c->run.command[0] : NULL,
 	};
 	bool automatic = !strcmp(o->backend, "auto");
-	int err = -EINVAL;
+	int err = o->story ? open_layers(c, &args) : -EINVAL;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
-		if (!automatic && strcmp(known[i]->name, o->backend))
+	for (size_t i = 0; err && i < sizeof(known) / sizeof(*known); i++) {
+		if ((!automatic && strcmp(known[i]->name, o->backend)) ||
+			(o->story && !automatic))
 			continue;
 		c->ops = known[i];
 		err = known[i]->open(&c->session.source, &args);
@@ -233,6 +263,7 @@ static int open_source(struct collection *c)
 		diag_err(err, "cannot trace by %s; 'iops doctor' tells what works here",
 			c->ops->name);
 	snprintf(c->run.backend, sizeof(c->run.backend), "%s", c->ops->name);
+	c->run.layers = c->ops == &source_bpf && args.trace ? args.trace->layers : 0;
 	c->run.counters_only = c->ops == &source_proc;
 	c->run.machine_wide = c->ops == &source_system;
 	if (c->ops == &source_bpf && !c->job->launch && !c->run.npids)
@@ -269,6 +300,11 @@ static bool never_ran(const struct collection *c)
 	return c->job->launch && c->job->launch->exec_errno;
 }
 
+static struct sink *entry_of(struct session *s)
+{
+	return s->entry ? s->entry : session_fan(s);
+}
+
 void collect(struct front_job *job)
 {
 	struct collection c = { .job = job, .o = job->options };
@@ -298,6 +334,9 @@ void collect(struct front_job *job)
 		err = session_run(&c.session);
 		if (err < 0)
 			diag_err(err, "tracing failed; the report covers what was seen");
+		if (!err && c.run.layers & 1u << LAYER_CACHE && c.run.npids)
+			err = left_put(
+				c.stats, entry_of(&c.session), session_now(&c.session));
 		int wrote = never_ran(&c) ? 0 : report(&c, false);
 		err = err ? err : wrote;
 		wrote = close_sinks(&c);

@@ -68,6 +68,8 @@ static const struct option_row rows[] = {
 		"leave the program's code alone: operations stop" },
 	{ 'E', false, "patch-after", "N",
 		"patch call sites after N stops (24); 0: never" },
+	{ 'O', false, "layers", NULL,
+		"what became of it in page cache and devices: root" },
 	{ 'y', false, "layers", "LIST",
 		"fs, cache, block, net, fault, uring or all\n"
 		"(default fs,cache,block,uring)" },
@@ -413,6 +415,9 @@ static int set_option(struct options *o, int id, const char *arg)
 	case 'v':
 		o->view.verbose = true;
 		return 0;
+	case 'O':
+		o->story = true;
+		return 0;
 	}
 	return opts_trace_set(&o->trace, id, arg);
 }
@@ -444,6 +449,9 @@ static void settle(struct options *o)
 		o->view.by[o->view.nby++] = DIM_FILE;
 		o->dims |= 1u << DIM_FILE;
 	}
+	o->view.partial = o->path || o->types || o->nonly || o->from.set || o->to.set ||
+			  !syscall_set_countable(&o->want) ||
+			  trace_filters(&o->trace.filter);
 	/* Machines want all rows; people the first ones. */
 	if (o->format == &report_json)
 		o->view.top = 0;

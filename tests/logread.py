@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 HEAD, VERSION, RUN, OPS, END = 36, 1, 1, 2, 3
-KINDS, COUNTED, MOVING = 16, 7, (0, 1, 6)
+KINDS, COUNTED, MOVING = 19, 7, (0, 1, 6)
 READ, WRITE, SYNC, META, PEEK, LOST = 0, 1, 2, 5, 6, 13
 M64, M32 = (1 << 64) - 1, (1 << 32) - 1
 NO_OFFSET = None
@@ -171,6 +171,10 @@ def records(b):
         raise Damaged("too many records")
     names = read_names(column[0], counts[0])
     files = read_files(column[1], counts[1], names)
+    if b.left():
+        systems = Bytes(b.text())
+        for _ in range(counts[1]):
+            at(names, systems.number())
     contexts = []
     for _ in range(counts[2]):
         before = contexts[-1] if contexts else None

@@ -71,8 +71,8 @@ enum block_span {
 /* How many requests were with the driver at once, by time. */
 struct block_depth {
 	uint64_t now, max;
-	uint64_t from_ns, last_ns; /* of the first and the latest change */
-	double area;               /* depth * ns */
+	uint64_t ns, last_ns; /* how long it is known; the latest change */
+	double area;          /* depth * ns */
 	bool any;
 };
 
@@ -100,6 +100,9 @@ struct block_sums {
 };
 
 extern const struct layer_sums layer_block_sums;
+
+/* The sums of a device, made if it is new; NULL: no memory. */
+struct block_device *block_device_of(struct block_sums *s, uint32_t dev);
 
 const char *block_stage_name(unsigned stage);
 const char *block_class_name(unsigned class);

@@ -9,6 +9,7 @@
 #include "iops/layer.h"
 #include "iops/map.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,7 @@ enum { PAGES_COUNTS = NCACHE_COUNTS };
 struct pages_row {
 	uint32_t key, comm; /* file, or process id */
 	uint64_t n[PAGES_COUNTS];
+	uint64_t left; /* pages that were dirty at the end, if that was told */
 };
 
 struct pages_table {
@@ -68,6 +70,7 @@ struct pages_sums {
 	uint64_t n[PAGES_COUNTS], bytes[PAGES_COUNTS];
 	struct hist time[2]; /* cache: of writeback; fault: of minor and of major ones */
 	struct pages_table file, process;
+	bool left;      /* was told */
 	uint16_t *code; /* what each call is: see cache.c; 0 not looked at yet */
 };
 

@@ -35,7 +35,7 @@ enum {
 	LOG_STORED_MAX = 3 << 20, /* bytes of a payload ... */
 	LOG_RAW_MAX = 4 << 20,    /* ... and when it is unpacked */
 	LOG_RECORDS_MAX = 1 << 16,
-	LOG_NAMES_MAX = 5,      /* names that a record can need */
+	LOG_NAMES_MAX = 6,      /* names that a record can need */
 	LOG_NAME_MAX = 1 << 16, /* bytes of one; longer ones are cut */
 	LOG_TEXT_MAX = 8 << 20, /* bytes of all of them */
 	LOG_ARGS_MAX = 2 << 20, /* bytes of the command; what is beyond is left out */

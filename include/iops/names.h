@@ -36,6 +36,8 @@ struct file {
 	uint64_t inode; /* 0 unknown */
 	uint32_t dir;   /* name of the directory part, filled in by names_add_file() */
 	uint32_t host;  /* name; 0 where all files are of one host */
+	uint32_t fs;    /* name of the type of its file system; 0 unknown. No two files
+			   differ by it alone */
 	uint8_t type;   /* enum file_type */
 };
 
@@ -65,6 +67,9 @@ const char *names_call_name(const struct names *n, unsigned call);
 
 /* The type of a file that was FILE_UNKNOWN until now. */
 void names_learn_type(struct names *n, uint32_t file, enum file_type type);
+
+/* And of its file system, the name of a type. */
+void names_learn_system(struct names *n, uint32_t file, uint32_t fs);
 
 /* A file that is the same but for its mount, which not every report tells; or 0. */
 uint32_t names_find_file(const struct names *n, const struct file *f);

@@ -33,7 +33,8 @@ enum op_class {
 					  /* bytes that the kernel counted beyond us; */ \
 	/* want = calls we counted; fd = -1: unknown */                                  \
 	X(LEDGER, "ledger", CLASS_NOTICE) /* a thread's end: ret bytes were read from */ \
-	/* storage on its account, want were written */                                  \
+	/* storage on its account, want were made dirty or written, offset of these */   \
+	/* were thrown away before they were written */                                  \
 	X(NOTE, "note", CLASS_NOTICE) /* ret = enum op_note */                           \
 	X(LOST, "lost", CLASS_NOTICE) /* ret operations were not seen */                 \
 	X(RUN, "run", CLASS_NOTICE)   /* what follows is of run number ret; comm: */     \
@@ -42,8 +43,10 @@ enum op_class {
 				      /* did, of those that count, failed ones too */    \
 	X(SPAN, "span", CLASS_NOTICE) /* dur_ns passed between two events, which call */ \
 				      /* tells ("block:q2c"); ret bytes of both */       \
-	X(DEVICE, "device", CLASS_NOTICE) /* of a layer: fd is a device, file its node   \
-					   */
+	X(DEVICE, "device",                                                              \
+		CLASS_NOTICE)           /* of a layer: fd is a device, file its node */  \
+	X(CHARS, "chars", CLASS_NOTICE) /* a thread's end: rchar (ret) and wchar */      \
+					/* (want) of its account: proc_pid_io(5) */
 
 enum op_kind {
 #define X(name, text, class) OP_##name,
@@ -107,6 +110,9 @@ enum op_layer {
  * Between events that do not follow one another: OP_SPAN, call block:q2c (one for each
  * bio), or any other of q2q q2g g2i q2m i2d d2c that no event has told.
  * Calls of other names are completed transfers.
+ *
+ * Those of LAYER_CACHE are want pages of a file, ret bytes, by what became of them: see
+ * src/layer/cache.c. cache:left comes at the end: so many are dirty by then.
  */
 #define OP_NO_OFFSET INT64_MIN
 #define OP_NO_TIME   UINT64_MAX /* dur_ns where the time is not known */

@@ -21,6 +21,7 @@ struct view {
 	unsigned ncolumns;                        /* 0: what suits the breakdown */
 	const struct column *sort;                /* NULL: by bytes */
 	unsigned top;                             /* rows; 0: all */
+	bool partial; /* filters leave some of the calls out */
 	bool histogram, utf8, colour, quiet, verbose;
 	enum units units;
 	unsigned width; /* columns of the terminal; 0: no limit */

@@ -31,6 +31,8 @@ struct run {
 	bool patches;       /* hot call sites were patched, so that they do not stop */
 	char no_patch[120]; /* why not; "": they were, or it is not known */
 	char title[80];     /* instead of the command; "": none */
+	uint32_t layers;    /* that were traced: as in trace.h; 0: only the calls */
+	bool story;         /* they are shown as one */
 	const struct run *part; /* the runs that are summed up here ... */
 	unsigned nparts;        /* ... if there are several of them; else 0 */
 };

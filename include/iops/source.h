@@ -32,6 +32,7 @@ struct source_args {
 	bool filter;          /* a seccomp filter may be used */
 	unsigned patch_after; /* stops of a call site before it is patched; 0: never */
 	const struct trace_options *trace; /* of source_bpf: layers, filters; or NULL */
+	bool quiet; /* of source_bpf: that it cannot is not said; another one can */
 	struct streams
 		*streams; /* of source_bpf: rows of every layer go there too; or NULL */
 	uint64_t count;   /* source_null: how many operations */

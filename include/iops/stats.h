@@ -102,7 +102,8 @@ struct totals {
 	uint64_t threads, matched, unchecked; /* verified against the kernel's counters */
 	int64_t off_calls, off_bytes;         /* by which the others differ */
 	uint64_t fast, stopped; /* calls of threads that ended: on the fast path, not */
-	uint64_t storage_read, storage_written; /* bytes, on the account of the threads */
+	uint64_t accounts; /* of threads that ended, of which the next five are sums */
+	uint64_t rchar, wchar, storage_read, storage_written, storage_cancelled;
 	uint64_t notes[NNOTES];                 /* processes with that remark */
 	struct octave size[2][HIST_OCTAVES];    /* reads, writes */
 	struct octave pair[HIST_OCTAVES];       /* two-sided calls */
@@ -151,6 +152,7 @@ struct row *stats_row(struct stats *s, enum dim dim, const uint64_t key[2]);
 int64_t stats_add_proc(struct stats *s, const struct proc *p);
 int stats_add_fault(struct stats *s, const struct fault *f);
 struct totals *stats_totals_of(struct stats *s);
+void *stats_layer_sums_of(struct stats *s, unsigned layer); /* if it has its own */
 struct stats *stats_layer_of(struct stats *s, unsigned layer);
 
 /* A series that is there. NULL: no memory. Here, as it is asked for every operation. */

@@ -23,6 +23,13 @@ struct trace_filter {
 	const char *under; /* a directory; NULL: anywhere */
 };
 
+/* Whether anything is kept back. */
+static inline bool trace_filters(const struct trace_filter *f)
+{
+	return *f->comm || f->by_uid || f->by_device || f->cgroup || f->min_bytes ||
+	       f->min_ns || f->under;
+}
+
 struct trace_options {
 	uint32_t layers; /* bits of enum op_layer and TRACE_URING; 0: the usual ones */
 	pid_t pid[TRACE_LIST];

@@ -40,7 +40,8 @@ struct fdtab {
 	struct names *names;
 	struct fd_task head; /* most recently used first */
 	unsigned nopen;
-	struct map mounts; /* mount id -> name of the mount point */
+	struct map mounts;  /* mount id -> name of the mount point */
+	struct map systems; /* (major, minor) -> name of the type of file system */
 };
 
 struct fdinfo {
@@ -67,6 +68,7 @@ void fdtab_free(struct fdtab *t)
 	while (t->head.next != &t->head)
 		fdtab_forget(t, t->head.next);
 	map_fini(&t->mounts);
+	map_fini(&t->systems);
 	free(t);
 }
 
@@ -195,6 +197,20 @@ static size_t unescape(char *field)
 	return to - field;
 }
 
+/* Of a line of mountinfo: "36 35 98:0 /root /point options - type source ...". */
+static void learn_system(struct fdtab *t, const char *line)
+{
+	const char *type = strstr(line, " - ");
+	unsigned dev[2];
+
+	if (!type || sscanf(line, "%*u %*u %u:%u", &dev[0], &dev[1]) != 2)
+		return;
+	type += 3;
+	uint32_t name = names_add(t->names, type, strcspn(type, " \n"));
+	if (name)
+		map_put(&t->systems, dev[0], dev[1], name);
+}
+
 /* The mount point of a mount id, from the task's own /proc/TID/mountinfo. */
 static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 {
@@ -211,6 +227,7 @@ static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 	while (f && !name && getline(&line, &cap, f) > 0) {
 		if (strtoull(line, &at, 10) != id)
 			continue;
+		learn_system(t, line);
 		for (int field = 0; field < 3 && at; field++)
 			at = strchr(at + 1, ' ');
 		if (at)
@@ -267,6 +284,7 @@ static uint32_t add_file(struct fdtab *t, const char *path, size_t len, uint32_t
 		.major = major(st->st_dev),
 		.minor = minor(st->st_dev),
 		.inode = st->st_ino,
+		.fs = map_get(&t->systems, major(st->st_dev), minor(st->st_dev)),
 		.type = type_of(st, path),
 	};
 

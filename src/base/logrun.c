@@ -26,7 +26,8 @@
 	X(7, started_ns)                                                                 \
 	X(8, epoch_ns)                                                                   \
 	X(9, elapsed_ns)                                                                 \
-	X(10, status)
+	X(10, status)                                                                    \
+	X(25, layers)
 /* X(number, member): told if true */
 #define FLAGS(X)                                                                         \
 	X(16, complete)                                                                  \
@@ -37,7 +38,8 @@
 	X(21, damaged)                                                                   \
 	X(22, ended)                                                                     \
 	X(23, snapshot)                                                                  \
-	X(24, patches)
+	X(24, patches)                                                                   \
+	X(26, story)
 
 enum { TAG_ARG = 12, TAG_PID = 13 };
 

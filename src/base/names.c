@@ -169,8 +169,10 @@ uint32_t names_add_file(struct names *n, const struct file *f)
 	uint32_t first = map_get(&n->by_path, f->path, f->inode);
 
 	for (uint32_t id = first; id; id = n->older[id])
-		if (same(&n->file[id], f))
+		if (same(&n->file[id], f)) {
+			names_learn_system(n, id, f->fs);
 			return id;
+		}
 	if (n->nfile == n->capfile && grow_files(n, 2 * n->capfile) < 0)
 		return 0;
 	if (map_put(&n->by_path, f->path, f->inode, n->nfile) < 0)
@@ -190,6 +192,12 @@ void names_learn_type(struct names *n, uint32_t file, enum file_type type)
 {
 	if (file && file < n->nfile && n->file[file].type == FILE_UNKNOWN)
 		n->file[file].type = type;
+}
+
+void names_learn_system(struct names *n, uint32_t file, uint32_t fs)
+{
+	if (file && file < n->nfile && !n->file[file].fs)
+		n->file[file].fs = fs;
 }
 
 uint32_t names_find_file(const struct names *n, const struct file *f)

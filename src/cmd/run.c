@@ -5,12 +5,18 @@
 #include "iops/diag.h"
 #include "iops/front.h"
 
+#include <string.h>
+
 static int run(const struct options *o)
 {
 	struct out out, log;
 
 	if (!o->argc) {
 		diag("run: no command; 'iops help run' tells more");
+		return 2;
+	}
+	if (o->story && strcmp(o->backend, "auto") && strcmp(o->backend, "bpf")) {
+		diag("run: --layers takes the bpf backend, not %s", o->backend);
 		return 2;
 	}
 	if (out_clash(o->output, o->log, NULL))
@@ -26,6 +32,6 @@ const struct command command_run = {
 	.args = "[options] [--] COMMAND [ARG...]",
 	.help = "run a command and report the I/O of its process tree\n"
 		"\nThe report goes to standard error; the exit status is the command's.",
-	.takes = "ofJHBSTCePYIbldiNWFGEURLqv",
+	.takes = "ofJHBSTCePYIbOldiNWFGEURLqv",
 	.main = run,
 };

@@ -104,7 +104,7 @@ static void *block_open(struct names *names)
 	return s;
 }
 
-static struct block_device *device_of(struct block_sums *s, uint32_t dev)
+struct block_device *block_device_of(struct block_sums *s, uint32_t dev)
 {
 	size_t at = map_get(&s->devices, dev, 0), n = s->ndevice;
 
@@ -158,14 +158,20 @@ static enum block_class class_of(const struct op *op, bool passthrough)
 	}
 }
 
+/* A clock that goes back by more is that of another run. */
+static const uint64_t DISORDER_NS = 1000000000;
+
 /* Events of several CPUs may be a little out of order: then no time has passed. */
 static void depth_change(struct block_depth *d, int by, uint64_t at_ns)
 {
-	if (!d->any)
-		d->from_ns = d->last_ns = at_ns;
+	if (!d->any || at_ns + DISORDER_NS < d->last_ns) {
+		d->last_ns = at_ns;
+		d->now = 0;
+	}
 	d->any = true;
 	if (at_ns > d->last_ns) {
 		d->area += (double)d->now * (double)(at_ns - d->last_ns);
+		d->ns += at_ns - d->last_ns;
 		d->last_ns = at_ns;
 	}
 	if (by > 0)
@@ -192,18 +198,19 @@ static void issue(struct block_device *d, const struct op *op)
 static int queue(struct block_sums *s, struct block_device *d, const struct op *op)
 {
 	uint64_t before = d->queued_ns, at = op->start_ns;
-	bool any = d->queued;
+	bool any = d->queued, other = at + DISORDER_NS < before;
 
 	d->queued = true;
-	d->queued_ns = at > before ? at : before;
-	return any ? hist_add(&s->span[SPAN_Q2Q], at > before ? at - before : 0) : 0;
+	d->queued_ns = at > before || other ? at : before;
+	return any && !other ? hist_add(&s->span[SPAN_Q2Q], at > before ? at - before : 0)
+			     : 0;
 }
 
 static int put_event(struct block_sums *s, const struct op *op, uint16_t c)
 {
 	unsigned stage = (c & 0xff) - 1;
 	enum block_class class = class_of(op, c & CODE_PASSTHROUGH);
-	struct block_device *d = device_of(s, op->fd);
+	struct block_device *d = block_device_of(s, op->fd);
 	bool timed = op->dur_ns != OP_NO_TIME;
 	uint64_t at = op->start_ns + (timed ? op->dur_ns : 0);
 	int by = stage == STAGE_ISSUED ? 1 : -1, err = 0;
@@ -237,7 +244,7 @@ static int block_put(void *sums, const struct op *op)
 	int err;
 
 	if (op->kind == OP_DEVICE) {
-		struct block_device *d = device_of(s, op->fd);
+		struct block_device *d = block_device_of(s, op->fd);
 		if (d)
 			d->file = op->file;
 		return d ? 0 : -ENOMEM;

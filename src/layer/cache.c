@@ -27,6 +27,7 @@ static const struct {
 	{ "cache:reclaim", CACHE_EVICTED, CACHE_RECLAIMED },
 	{ "cache:invalidate", CACHE_EVICTED, CACHE_INVALIDATED },
 	{ "cache:drop", CACHE_EVICTED, CACHE_DROPPED },
+	{ "cache:left", -1, -1 },
 	{ "fault:major", FAULTS_MAJOR, -1 },
 	{ "fault:minor", FAULTS_MINOR, -1 },
 };
@@ -138,6 +139,17 @@ static int add(struct pages_sums *s, const struct op *op, struct amount a)
 	return 0;
 }
 
+static int put_left(struct pages_sums *s, const struct op *op)
+{
+	struct pages_row *r = row_of(&s->file, op->file);
+
+	if (!r)
+		return -ENOMEM;
+	r->left = op->want;
+	s->left = true;
+	return 0;
+}
+
 static int cache_put(void *sums, const struct op *op)
 {
 	struct pages_sums *s = sums;
@@ -146,6 +158,8 @@ static int cache_put(void *sums, const struct op *op)
 
 	if (op_kind_class(op->kind) == CLASS_NOTICE || c == CODE_OTHER || op->ret < 0)
 		return 0;
+	if (calls[c - 1].count < 0)
+		return put_left(s, op);
 	struct amount a = { calls[c - 1].count, op->call & OP_SUM ? op->want : 1,
 		(uint64_t)op->ret };
 	err = add(s, op, a);
@@ -163,7 +177,8 @@ static int fault_put(void *sums, const struct op *op)
 	unsigned c = code(s, op);
 	int err;
 
-	if (op_kind_class(op->kind) == CLASS_NOTICE || c == CODE_OTHER || op->ret < 0)
+	if (op_kind_class(op->kind) == CLASS_NOTICE || c == CODE_OTHER || op->ret < 0 ||
+		calls[c - 1].count < 0)
 		return 0;
 	struct amount a = { calls[c - 1].count, 1, (uint64_t)op->ret };
 	bool major = a.count == FAULTS_MAJOR;

@@ -63,6 +63,11 @@ static struct value get_inode(struct line *l)
 	return file_of(l)->inode ? NUM(COUNT, file_of(l)->inode) : NONE;
 }
 
+static struct value get_file_system(struct line *l)
+{
+	return name_of(l, file_of(l)->fs);
+}
+
 static struct value get_name(struct line *l)
 {
 	return name_of(l, l->row->key[0]);
@@ -174,6 +179,10 @@ const struct column row_columns[] = {
 		.dims = BIT(FILE) | BIT(DEVICE),
 		.get = get_device },
 	{ .name = "inode", .help = "inode number", .dims = BIT(FILE), .get = get_inode },
+	{ .name = "file_system",
+		.help = "type of its file system",
+		.dims = BIT(FILE),
+		.get = get_file_system },
 	{ .name = "dir",
 		.title = "directory",
 		.help = "directory of the file",

@@ -5,10 +5,13 @@
  * thousand files never stands in memory as a whole; cJSON writes each element.
  */
 #include "json.h"
+#include "ledger.h"
+#include "story.h"
 #include "iops/layer.h"
 #include "iops/report.h"
 #include "iops/diag.h"
 #include "iops/text.h"
+#include "iops/trace.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -108,6 +111,17 @@ void json_fast_path(cJSON *run, const struct report_in *in)
 	json_uint(o, "stopped", t->stopped);
 }
 
+static void add_layers(cJSON *o, uint32_t layers)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "layers");
+
+	for (unsigned i = 0; i < NLAYERS; i++)
+		if (layers >> i & 1)
+			cJSON_AddItemToArray(list, cJSON_CreateString(op_layer_name(i)));
+	if (layers & TRACE_URING)
+		cJSON_AddItemToArray(list, cJSON_CreateString("uring"));
+}
+
 /* What was run, where and how. */
 cJSON *json_run(const struct run *run)
 {
@@ -136,6 +150,8 @@ cJSON *json_run(const struct run *run)
 	if (run->started_ns)
 		add_time(o, "started_at", run->started_ns);
 	json_uint(o, "elapsed_ns", run->elapsed_ns);
+	if (run->layers)
+		add_layers(o, run->layers);
 	if (run->ended)
 		cJSON_AddItemToObject(o, "exit", exit_object(run->status));
 	return o;
@@ -242,23 +258,6 @@ static void put_errors(FILE *out, const struct report_in *in)
 	fputs(" ]", out);
 }
 
-/* What calls moved beside what storage did: caches, readahead and mappings between them.
- */
-static void put_ledger(FILE *out, const struct report_in *in, const struct line *total)
-{
-	const struct totals *t = stats_totals(in->stats);
-	cJSON *o = cJSON_CreateObject();
-
-	json_uint(o, "call_read_bytes", line_series(total, CLASS_READ)->bytes);
-	json_uint(o, "call_write_bytes", line_series(total, CLASS_WRITE)->bytes);
-	if (in->run->verifies) {
-		json_uint(o, "storage_read_bytes", t->storage_read);
-		json_uint(o, "storage_write_bytes", t->storage_written);
-	}
-	fputs(",\n \"ledger\": ", out);
-	json_put(out, o);
-}
-
 /* What was seen of another layer, next to the layer that the run is about. */
 static int put_layer(FILE *out, const struct report_in *main, unsigned layer)
 {
@@ -350,9 +349,12 @@ static int render(FILE *out, const struct report_in *in)
 	put_latencies(out, &total);
 	fputs(" }", out);
 	put_errors(out, in);
-	put_ledger(out, in, &total);
+	fputs(",\n \"ledger\": ", out);
+	ledger_json(out, in, &row);
 	if (!err)
 		err = put_layers(out, in);
+	if (!err && story_there(in))
+		err = story_json(out, in);
 	fputs(" }\n", out);
 	series_fini(&total.all);
 	row_fini(&row);

@@ -24,20 +24,19 @@ static bool has_stages(const struct block_sums *s)
 	return s->ndevice;
 }
 
-static uint64_t mean_thousandth(const struct block_depth *d)
+static double mean_depth(const struct block_depth *d)
 {
-	uint64_t ns = d->last_ns - d->from_ns;
-
-	return ns ? (uint64_t)llround(d->area / (double)ns * 1000) : 0;
+	return d->ns ? round(d->area / (double)d->ns * 1000) / 1000 : 0;
 }
 
-static void add_depth(cJSON *o, const struct block_depth *d)
+static cJSON *depth_object(const struct block_depth *d)
 {
-	if (!d->max)
-		return;
-	cJSON *q = cJSON_AddObjectToObject(o, "queue_depth");
-	cJSON_AddNumberToObject(q, "mean", (double)mean_thousandth(d) / 1000);
+	cJSON *q = cJSON_CreateObject();
+
+	cJSON_AddNumberToObject(q, "mean", mean_depth(d));
 	json_uint(q, "max", d->max);
+	json_uint(q, "time_ns", d->ns);
+	return q;
 }
 
 static void add_order(cJSON *o, const struct block_device *d)
@@ -76,7 +75,8 @@ static cJSON *device_object(
 		if (c <= BLOCK_CLASS_WRITE || used(&d->completed[c]))
 			cJSON_AddItemToObject(o, block_class_name(c),
 				json_series(&d->completed[c], run));
-	add_depth(o, &d->depth);
+	if (d->depth.max)
+		cJSON_AddItemToObject(o, "queue_depth", depth_object(&d->depth));
 	add_order(o, d);
 	return o;
 }
@@ -163,10 +163,10 @@ static int json(FILE *out, const void *sums, const struct report_in *main)
 			put_rest(out, s);
 			put_latencies(out, s);
 		}
-		if (s->depth.max)
-			fprintf(out, ",\n   \"queue_depth\": {\"mean\":%g,\"max\":%llu}",
-				(double)mean_thousandth(&s->depth) / 1000,
-				(unsigned long long)s->depth.max);
+		if (s->depth.max) {
+			fputs(",\n   \"queue_depth\": ", out);
+			json_put(out, depth_object(&s->depth));
+		}
 		err = put_by(out, s, &in, stages);
 		series_fini(&all.all);
 		row_fini(&row);
@@ -269,7 +269,7 @@ static void device_lines(FILE *out, const struct block_sums *s, const struct vie
 				d->file ? device_name(s, d) : text, 10, v->utf8));
 		cells(out, &d->completed[BLOCK_CLASS_READ],
 			&d->completed[BLOCK_CLASS_WRITE], v->units);
-		fprintf(out, " %6.1f %5llu %7s\n", (double)mean_thousandth(q) / 1000,
+		fprintf(out, " %6.1f %5llu %7s\n", mean_depth(q),
 			(unsigned long long)q->max, share);
 	}
 }

@@ -205,7 +205,7 @@ static void head(const struct sheet *t, const char *title)
 	for (unsigned i = 0; i < t->ncolumns; i++) {
 		fprintf(t->out, " %9s", t->k->name(t->column[i]));
 		if (t->k->ratio && t->column[i] == CACHE_MISSES)
-			fprintf(t->out, " %7s", "hits");
+			fprintf(t->out, " %7s", "ratio");
 	}
 	fprintf(t->out, "%s\n", v->colour ? "\033[0m" : "");
 }
@@ -233,9 +233,9 @@ static void sheet(struct sheet *t, const char *title)
 {
 	size_t rest = t->ncolumns * 10 + (t->k->ratio ? 8 : 0), width = t->v->width;
 
-	t->name = width > rest + 12 ? width - rest : 80 - (rest < 68 ? rest : 68);
-	if (t->name > 80)
-		t->name = 80;
+	t->name = !width ? 60 : width > rest + 12 ? width - rest : 12;
+	if (t->name > 60)
+		t->name = 60;
 	head(t, title);
 	line(t, "all files", t->s->n);
 	if (t->s->file.n > 1)
@@ -250,6 +250,9 @@ static void cache_table(FILE *out, const void *sums, const struct report_in *in)
 	char a[2][UNITS_LEN], b[2][UNITS_LEN];
 	enum units u = in->view->units;
 
+	/* Where room is scarce, what left the cache is said below. */
+	if (in->view->width && in->view->width < 100)
+		t.ncolumns--;
 	sheet(&t, "page cache");
 	fprintf(out, "in bytes: %s found, %s missed",
 		units_bytes(a[0], s->bytes[CACHE_HITS], u),
@@ -258,6 +261,10 @@ static void cache_table(FILE *out, const void *sums, const struct report_in *in)
 		fprintf(out, "; of these by mappings %s and %s",
 			units_bytes(a[1], s->bytes[CACHE_MAPPED_HITS], u),
 			units_bytes(b[1], s->bytes[CACHE_MAPPED_MISSES], u));
+	if (t.ncolumns < sizeof(cache_columns) / sizeof(*cache_columns) &&
+		s->n[CACHE_EVICTED])
+		fprintf(out, "; evicted %s",
+			units_bytes(a[0], s->bytes[CACHE_EVICTED], u));
 	fputc('\n', out);
 }
 

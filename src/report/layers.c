@@ -11,6 +11,7 @@ static const struct layer_report *const reports[NLAYERS] = {
 	[LAYER_BLOCK] = &layer_block_report,
 	[LAYER_CACHE] = &layer_cache_report,
 	[LAYER_FAULT] = &layer_fault_report,
+	[LAYER_NET] = &layer_net_report,
 };
 
 const struct layer_report *layer_report(unsigned layer)

@@ -7,6 +7,6 @@
 #include "iops/layer.h"
 
 extern const struct layer_report layer_block_report, layer_cache_report,
-	layer_fault_report;
+	layer_fault_report, layer_net_report;
 
 #endif

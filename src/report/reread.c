@@ -139,6 +139,10 @@ static int get_run(struct reread *r, const cJSON *run, struct totals *t)
 	get_text(r->run.why, sizeof(r->run.why), run, "backend_reason");
 	r->run.started_ns = get_time(run, "started_at");
 	r->run.elapsed_ns = json_number(run, "elapsed_ns");
+	cJSON_ArrayForEach (one, json_get(run, "layers"))
+		for (unsigned i = 0; cJSON_IsString(one) && i < NLAYERS; i++)
+			if (!strcmp(op_layer_name(i), one->valuestring))
+				r->run.layers |= 1u << i;
 	r->run.complete = cJSON_IsTrue(json_get(run, "complete"));
 	r->run.counters_only = !strcmp(r->run.backend, "proc");
 	r->run.machine_wide = !strcmp(r->run.backend, "system");
@@ -177,6 +181,10 @@ static void get_totals(const cJSON *top, struct totals *t)
 {
 	const cJSON *ledger = json_get(top, "ledger"), *one;
 
+	t->accounts += json_number(ledger, "accounts");
+	t->rchar += json_number(ledger, "rchar");
+	t->wchar += json_number(ledger, "wchar");
+	t->storage_cancelled += json_number(ledger, "cancelled_write_bytes");
 	t->storage_read += json_number(ledger, "storage_read_bytes");
 	t->storage_written += json_number(ledger, "storage_write_bytes");
 	cJSON_ArrayForEach (one, json_get(json_get(top, "histogram"), "size_bytes")) {
@@ -269,9 +277,14 @@ static int get_all(struct reread *r, const struct reread_args *a, const cJSON *t
 		/* Layers of pages have no rows that all layers have. */
 		if (err || i == NLAYERS || i == LAYER_CACHE || i == LAYER_FAULT)
 			continue;
+		if (i == LAYER_BLOCK) {
+			void *sums = stats_layer_sums_of(a->into, i);
+			err = sums ? reread_block(sums, layer) : -ENOMEM;
+		}
 		below.into = stats_layer_of(a->into, i);
-		err = below.into ? reread_rows(&below, json_get(layer, "by"), NULL)
-				 : -ENOMEM;
+		err = err          ? err
+		      : below.into ? reread_rows(&below, json_get(layer, "by"), NULL)
+				   : -ENOMEM;
 	}
 	return err;
 }

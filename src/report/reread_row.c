@@ -102,6 +102,26 @@ static int get_series(struct series *s, const cJSON *o)
 }
 
 /* What is in all classes together beyond all: the second sides of calls. */
+int reread_hist(struct hist *to, const cJSON *q)
+{
+	struct hist h = { 0 };
+	int err = get_hist(&h, q);
+
+	err = err || !h.n ? err : hist_merge(to, &h);
+	hist_fini(&h);
+	return err;
+}
+
+int reread_series(struct series *to, const cJSON *s)
+{
+	struct series one = { 0 };
+	int err = get_series(&one, s);
+
+	err = err ? err : series_merge(to, &one);
+	series_fini(&one);
+	return err;
+}
+
 static int get_pair(struct row *row, struct series *sum, const cJSON *o)
 {
 	struct series all = { 0 };
@@ -209,6 +229,7 @@ static uint32_t get_file(const struct reread_rows *r, const cJSON *o)
 {
 	struct file f = { .path = get_name(r, o, "path"),
 		.inode = json_number(o, "inode"),
+		.fs = get_name(r, o, "file_system"),
 		.host = host_of(r, o) };
 	int type = file_type_of(cJSON_GetStringValue(json_get(o, "type")));
 
@@ -218,6 +239,7 @@ static uint32_t get_file(const struct reread_rows *r, const cJSON *o)
 	if (!f.path && !f.inode && f.type == FILE_UNKNOWN)
 		return 0;
 	uint32_t known = names_find_file(stats_names(r->into), &f);
+	names_learn_system(stats_names(r->into), known, f.fs);
 	return known ? known : names_add_file(stats_names(r->into), &f);
 }
 

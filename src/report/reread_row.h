@@ -25,6 +25,14 @@ int64_t json_value(const cJSON *item);
 /* Add every breakdown. running: the processes that were left behind. 0 or -errno. */
 int reread_rows(const struct reread_rows *r, const cJSON *by, const cJSON *running);
 
+/* Add what an S, a Q holds. 0 or -errno. */
+int reread_series(struct series *to, const cJSON *s);
+int reread_hist(struct hist *to, const cJSON *q);
+
+/* The sums of requests to block devices. 0 or -errno. */
+struct block_sums;
+int reread_block(struct block_sums *to, const cJSON *layer);
+
 /* The number of "ENOENT". */
 int reread_errno(const char *name);
 

@@ -1,6 +1,8 @@
 /*
  * table.c - the report for people
  */
+#include "story.h"
+#include "iops/layer.h"
 #include "iops/report.h"
 #include "iops/diag.h"
 #include "iops/syscalls.h"
@@ -403,6 +405,19 @@ static int breakdown(FILE *out, const struct report_in *in, enum dim dim)
 	return err;
 }
 
+/* Only what lies below the calls was asked for. */
+static bool no_calls(const struct report_in *in, const struct row *row)
+{
+	bool below = false;
+
+	for (int c = 0; c < NCLASS; c++)
+		if (row->series[c])
+			return false;
+	for (unsigned i = LAYER_MAIN + 1; i < NLAYERS; i++)
+		below |= stats_layer_sums(in->stats, i) != NULL;
+	return below;
+}
+
 static int render(FILE *out, const struct report_in *in)
 {
 	struct row row;
@@ -418,12 +433,17 @@ static int render(FILE *out, const struct report_in *in)
 	head(out, in);
 	if (!in->view->quiet)
 		words_proof(out, in);
-	err = summary(out, in, &row, &all);
-	if (!err && !in->view->quiet) {
+	bool below = no_calls(in, &row);
+	err = below ? 0 : summary(out, in, &row, &all);
+	if (!err && !in->view->quiet && below) {
+		words_remarks(out, in, &row);
+	} else if (!err && !in->view->quiet) {
 		words_errors(out, in, &row);
 		words_remarks(out, in, &row);
 	}
 	words_left_behind(out, in);
+	if (!err && story_there(in))
+		err = story_table(out, in);
 	for (unsigned i = 0; i < in->view->nby && !err && !in->run->counters_only; i++)
 		err = breakdown(out, in, in->view->by[i]);
 	if (!err && in->view->histogram)

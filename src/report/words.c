@@ -1,6 +1,7 @@
 /*
  * words.c - what the table says in sentences: proof, errors, remarks
  */
+#include "ledger.h"
 #include "iops/layer.h"
 #include "iops/report.h"
 #include "iops/diag.h"
@@ -55,7 +56,7 @@ static void proof(FILE *out, const struct report_in *in)
 		if (!in->run->counters_only && !in->run->machine_wide &&
 			!in->run->imported)
 			say(out, v, "",
-				"not verified: --trace leaves out calls that the "
+				"not verified: options leave out calls that the "
 				"kernel's counters hold");
 		return;
 	}
@@ -197,7 +198,7 @@ void words_remarks(FILE *out, const struct report_in *in, const struct row *row)
 {
 	const struct totals *t = stats_totals(in->stats);
 	const struct view *v = in->view;
-	char a[UNITS_LEN], b[UNITS_LEN], text[300];
+	char a[UNITS_LEN], b[UNITS_LEN], text[300], line[LEDGER_LINE];
 
 	if (t->apart_operations) {
 		snprintf(text, sizeof(text),
@@ -207,14 +208,9 @@ void words_remarks(FILE *out, const struct report_in *in, const struct row *row)
 			units_bytes(b, t->apart_bytes, v->units));
 		say(out, v, "", text);
 	}
-	if (t->storage_read || t->storage_written) {
-		snprintf(text, sizeof(text),
-			"storage: %s read, %s written on account of the threads that "
-			"ended",
-			units_bytes(a, t->storage_read, v->units),
-			units_bytes(b, t->storage_written, v->units));
-		say(out, v, "", text);
-	}
+	for (int w = 0; w < 2; w++)
+		if (ledger_line(line, in, row, w))
+			say(out, v, "", line);
 	if (row->pair && row->pair->operations) {
 		snprintf(text, sizeof(text),
 			"total counts calls: %s of them were a read of one file and a "
@@ -228,7 +224,9 @@ void words_remarks(FILE *out, const struct report_in *in, const struct row *row)
 		say(out, v, red, text);
 	}
 	for (unsigned i = LAYER_MAIN + 1; i < NLAYERS; i++)
-		if (stats_layer_sums(in->stats, i))
+		if (in->run->story && !v->verbose)
+			continue;
+		else if (stats_layer_sums(in->stats, i))
 			layer_report(i)->table(out, stats_layer_sums(in->stats, i), in);
 		else if (stats_layer(in->stats, i))
 			layer_line(out, in, i);

@@ -63,7 +63,8 @@ struct log_sink {
 	uint64_t start_ns, dur_ns, end_ns; /* of the operation before */
 	uint64_t ops, total;               /* in this block, in those before */
 	uint32_t records;
-	struct wire_out texts, filed, contexts, ids, flags, times, values, raw, stored;
+	struct wire_out texts, filed, contexts, ids, flags, times, values, systems;
+	struct wire_out raw, stored;
 	ZSTD_CCtx *zstd;
 	bool begun;
 	int error;
@@ -138,7 +139,7 @@ static void put_column(struct log_sink *s, const struct wire_out *c)
 static void block_reset(struct log_sink *s)
 {
 	struct wire_out *const all[] = { &s->texts, &s->filed, &s->contexts, &s->ids,
-		&s->flags, &s->times, &s->values };
+		&s->flags, &s->times, &s->values, &s->systems };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		all[i]->n = 0;
@@ -166,7 +167,7 @@ static void learn_types(struct log_sink *s)
 static void write_ops(struct log_sink *s)
 {
 	struct wire_out *const all[] = { &s->texts, &s->filed, &s->contexts, &s->ids,
-		&s->flags, &s->times, &s->values };
+		&s->flags, &s->times, &s->values, &s->systems };
 
 	learn_types(s);
 	s->raw.n = 0;
@@ -250,7 +251,8 @@ static uint32_t file_at(struct log_sink *s, uint32_t file)
 	if (at && fresh) {
 		const struct file *f = names_file(s->args.names, file);
 		uint32_t path = string_at(s, f->path), mount = string_at(s, f->mount),
-			 host = string_at(s, f->host);
+			 host = string_at(s, f->host), fs = string_at(s, f->fs);
+		wire_u64(&s->systems, fs);
 		wire_u64(&s->filed, path);
 		wire_u64(&s->filed, mount);
 		wire_u64(&s->filed, host);
@@ -272,7 +274,9 @@ static void put_context(struct log_sink *s, const struct op *op)
 	struct wire_out *o = &s->contexts;
 	const char *call = names_call_name(s->args.names, op->call & OP_CALL);
 	bool notice = op_kind_class(op->kind) == CLASS_NOTICE;
-	uint32_t name = notice && op->kind != OP_SPAN ? 0 : names_add(s->args.names, call, strlen(call));
+	uint32_t name = notice && op->kind != OP_SPAN
+				? 0
+				: names_add(s->args.names, call, strlen(call));
 	uint32_t text = string_at(s, name), file = file_at(s, op->file),
 		 comm = string_at(s, op->comm);
 
@@ -428,7 +432,8 @@ static int log_close(struct sink *sink)
 {
 	struct log_sink *s = (struct log_sink *)sink;
 	struct wire_out *const all[] = { &s->texts, &s->filed, &s->contexts, &s->ids,
-		&s->flags, &s->times, &s->values, &s->raw, &s->stored, &s->vague };
+		&s->flags, &s->times, &s->values, &s->systems, &s->raw, &s->stored,
+		&s->vague };
 
 	log_flush(sink);
 	if (!s->error) {

@@ -341,6 +341,12 @@ static int put_notice(struct stats *s, const struct op *op, struct proc *p)
 	case OP_LEDGER:
 		t->storage_read += op->ret;
 		t->storage_written += op->want;
+		t->storage_cancelled += op->offset > 0 ? op->offset : 0;
+		break;
+	case OP_CHARS:
+		t->accounts++;
+		t->rchar += op->ret;
+		t->wchar += op->want;
 		break;
 	case OP_FAST:
 		t->fast += op->ret;
@@ -501,6 +507,15 @@ struct stats *stats_layer_of(struct stats *s, unsigned layer)
 	if (!s->layer[layer])
 		s->layer[layer] = stats_new(s->names, s->dims);
 	return s->layer[layer];
+}
+
+void *stats_layer_sums_of(struct stats *s, unsigned layer)
+{
+	const struct layer_sums *own = layer_sums(layer);
+
+	if (own && !s->sums[layer])
+		s->sums[layer] = own->open(s->names);
+	return s->sums[layer];
 }
 
 struct row *stats_row(struct stats *s, enum dim dim, const uint64_t key[2])

@@ -27,6 +27,7 @@ enum { POLL_MIN_US = 500, POLL_MAX_US = 20000, SECTOR = 512 };
 
 struct counts {
 	uint64_t operations[2], bytes[2]; /* reads, writes */
+	uint64_t storage[3];              /* read, written, cancelled; not of disks */
 };
 
 struct counter {
@@ -58,17 +59,18 @@ static uint64_t now_ns(const struct counter *c)
 static int read_io(pid_t pid, struct counts *sum)
 {
 	char path[48];
-	uint64_t rchar, wchar, syscr, syscw;
+	uint64_t rchar, wchar, syscr, syscw, storage[3];
 
 	snprintf(path, sizeof(path), "/proc/%d/io", pid);
 	FILE *f = fopen(path, "re");
 	if (!f)
 		return -errno;
 	int n = fscanf(f,
-		"rchar: %" SCNu64 " wchar: %" SCNu64 " syscr: %" SCNu64
-		" syscw: %" SCNu64,
-		&rchar, &wchar, &syscr, &syscw);
-	int err = n == 4 ? 0 : errno ? -errno : -EINVAL;
+		"rchar: %" SCNu64 " wchar: %" SCNu64 " syscr: %" SCNu64 " syscw: %" SCNu64
+		" read_bytes: %" SCNu64 " write_bytes: %" SCNu64
+		" cancelled_write_bytes: %" SCNu64,
+		&rchar, &wchar, &syscr, &syscw, &storage[0], &storage[1], &storage[2]);
+	int err = n == 7 ? 0 : errno ? -errno : -EINVAL;
 	fclose(f);
 	if (err)
 		return err;
@@ -76,6 +78,8 @@ static int read_io(pid_t pid, struct counts *sum)
 	sum->operations[1] += syscw;
 	sum->bytes[0] += rchar;
 	sum->bytes[1] += wchar;
+	for (int i = 0; i < 3; i++)
+		sum->storage[i] += storage[i];
 	return 0;
 }
 
@@ -150,6 +154,29 @@ static struct op sum_op(pid_t pid)
 		.call = OP_SUM,
 		.dur_ns = OP_NO_TIME,
 		.offset = OP_NO_OFFSET };
+}
+
+/* The account of all that was counted, at the end. */
+static int put_ledger(struct counter *c, struct sink *to, const struct counts *now)
+{
+	struct op op = sum_op(c->pids[0]);
+	uint64_t n[3];
+
+	for (int i = 0; i < 3; i++)
+		n[i] = now->storage[i] > c->first.storage[i]
+			       ? now->storage[i] - c->first.storage[i]
+			       : 0;
+	op.call = 0;
+	op.start_ns = now_ns(c);
+	op.kind = OP_CHARS;
+	op.ret = (int64_t)(c->told.bytes[0] - c->first.bytes[0]);
+	op.want = c->told.bytes[1] - c->first.bytes[1];
+	int err = sink_put(to, &op);
+	op.kind = OP_LEDGER;
+	op.ret = (int64_t)n[0];
+	op.want = n[1];
+	op.offset = (int64_t)n[2];
+	return err < 0 ? err : sink_put(to, &op);
 }
 
 static struct counter *counter_new(
@@ -239,6 +266,8 @@ static int proc_step(struct source *base, struct sink *to)
 	struct counts now = read_all(c);
 	int err = put_delta(c, to, &now, &c->told, &op);
 
+	if (!err && last)
+		err = put_ledger(c, to, &now);
 	return err < 0 ? err : !last;
 }
 
@@ -306,7 +335,8 @@ static int read_disks(struct counter *c, struct sink *to)
 			    &major, &minor, name, &r, &rs, &w, &ws) != 7)
 			continue;
 		struct disk *d = disk_of(c, name, major, minor);
-		struct counts now = { { r, w }, { rs * SECTOR, ws * SECTOR } };
+		struct counts now = { .operations = { r, w },
+			.bytes = { rs * SECTOR, ws * SECTOR } };
 		struct op op = sum_op(0);
 		if (!d)
 			continue;

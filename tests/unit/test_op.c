@@ -32,6 +32,8 @@ static void kinds(void **state)
 		{ OP_FAST, "fast", CLASS_NOTICE },
 		{ OP_SPAN, "span", CLASS_NOTICE },
 		{ OP_DEVICE, "device", CLASS_NOTICE },
+		{ OP_LEDGER, "ledger", CLASS_NOTICE },
+		{ OP_CHARS, "chars", CLASS_NOTICE },
 		{ OP_NKINDS, "?", CLASS_NOTICE },
 		{ 255, "?", CLASS_NOTICE },
 	};

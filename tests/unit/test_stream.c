@@ -117,7 +117,7 @@ static void field_times_local(void **state)
 	const cJSON *c = cJSON_GetObjectItem(o, "clock");
 	assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(c, "started_at")),
 		"2026-01-02T03:04:05.678901234Z");
-	assert_int_equal(cJSON_GetObjectItem(c, "utc_offset_s")->valuedouble, -16200);
+	assert_int_equal(cJSON_GetObjectItem(c, "utc_offset_s")->valueint, -16200);
 	assert_int_equal(number(c, "epoch_mono_ns"), ((struct rig *)*state)->epoch);
 	assert_memory_equal(file_name(o, "x", 0), "x_20260101_2234", 15);
 	cJSON_Delete(o);

@@ -69,7 +69,8 @@ static long aio_submit_step(u32 i, void *arg)
 		r.want = 0;
 		for (u32 k = 0; k < AIO_VECS && k < cb.nbytes; k++) {
 			u64 v[2] = {};
-			bpf_probe_read_user(v, sizeof(v), (void *)(cb.buf + k * sizeof(v)));
+			bpf_probe_read_user(
+				v, sizeof(v), (void *)(cb.buf + k * sizeof(v)));
 			r.want += v[1];
 		}
 	}

@@ -7,181 +7,11 @@
 #ifndef IOPS_BLOCK_BPF_H
 #define IOPS_BLOCK_BPF_H
 
-#include "inode.bpf.h"
-
-enum {
-	OP_BITS = 0xff, /* of cmd_flags */
-	BLK_READ = 0,
-	BLK_WRITE = 1,
-	BLK_FLUSH = 2,
-	BLK_DRV_IN = 34,
-	BLK_DRV_OUT = 35,
-	TASK_KTHREAD = 0x00200000,
-	CHAIN_MAX = 256, /* bios of a request */
-};
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct gendisk {
-	int major, first_minor;
-};
-
-struct block_device {
-	u32 bd_dev;
-	struct gendisk *bd_disk;
-};
-
-struct request_queue {
-	struct gendisk *disk;
-};
-
-struct bio_vec {
-	struct page *bv_page;
-};
-
-struct bvec_iter {
-	u64 bi_sector;
-	unsigned int bi_size, bi_idx;
-};
-
-struct bio {
-	struct bio *bi_next;
-	struct block_device *bi_bdev;
-	u32 bi_opf;
-	unsigned short bi_flags;
-	u8 bi_status;
-	struct bvec_iter bi_iter;
-	void *bi_private;
-	struct bio_vec *bi_io_vec;
-};
-
-struct request {
-	struct request_queue *q;
-	u32 cmd_flags;
-	unsigned int __data_len;
-	u64 __sector;
-	struct bio *bio;
-	void *end_io;
-};
-
-struct kiocb___file {
-	struct file *ki_filp;
-};
-
-struct iomap_dio {
-	struct kiocb___file *iocb;
-};
-
-#pragma clang attribute pop
-
-enum bio_flag { BIO_PAGE_PINNED };
-enum req_flag_bits { __REQ_FUA = 17, __REQ_PREFLUSH = 18 };
-
-/* A bio, or a request that has none, on its way. */
-struct block_io {
-	u64 queue_ns, get_ns, insert_ns, issue_ns;
-	u64 sector, done; /* where it was queued to; bytes of partial completions */
-	u32 bytes, pid, tid, file, id;
-	u8 skip, flush, merged, wide;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 32768);
-	__type(key, u64);
-	__type(value, struct block_io);
-} block_ios SEC(".maps");
-
-/* Who wrote into the cache of an inode last: what others write back of it is theirs. */
-struct dirt_key {
-	u64 inode, dev;
-};
-
-struct dirt {
-	u32 pid, tid, ppid, pad;
-	char comm[16];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct dirt_key);
-	__type(value, struct dirt);
-} block_dirt SEC(".maps");
-
-/* Flushes of a device that are asked for: one request may serve several of them. */
-struct flushing {
-	u32 n, pid, tid, file;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 256);
-	__type(key, u32);
-	__type(value, struct flushing);
-} block_flushing SEC(".maps");
-
-__u32 block_ids;
-
-/* Nothing is left out, so that what is not known yet has begun before us. */
-static __always_inline bool whole(void)
-{
-	return filter.all && !filter.uid_set && !filter.cgroup && !filter.comm_len &&
-	       !filter.dev_set && !filter.min_bytes && !filter.under_set;
-}
-
-static __always_inline u32 disk_dev(struct gendisk *disk)
-{
-	return disk ? (u32)disk->major << 20 | (u32)disk->first_minor : 0;
-}
-
-static __always_inline u32 flush_bits(void)
-{
-	return 1u << bpf_core_enum_value(enum req_flag_bits, __REQ_FUA) |
-	       1u << bpf_core_enum_value(enum req_flag_bits, __REQ_PREFLUSH);
-}
-
-static __always_inline bool is_data(u32 flags)
-{
-	return (flags & OP_BITS) <= BLK_WRITE;
-}
-
-static __always_inline struct block_io *io_find(void *key)
-{
-	u64 k = (u64)key;
-
-	return bpf_map_lookup_elem(&block_ios, &k);
-}
-
-static __always_inline void io_forget(void *key)
-{
-	u64 k = (u64)key;
-
-	bpf_map_delete_elem(&block_ios, &k);
-}
-
-static __always_inline void fill_block(struct rec_block *r, u16 event, struct block_io *io,
-	u64 now)
-{
-	r->head.type = REC_BLOCK;
-	r->head.abi = 0;
-	r->head.row = event;
-	r->head.pid = io->pid;
-	r->head.tid = io->tid;
-	r->head.file = io->file;
-	r->head.at_ns = now;
-	r->id = io->id;
-}
-
-/* The reader looks often enough by itself; asking how much there is costs. */
-static __always_inline void give_at(void *r, u64 now)
-{
-	bpf_ringbuf_submit(r, now >> 6 & 15 ? BPF_RB_NO_WAKEUP : wake());
-}
+#include "block_io.bpf.h"
 
 /* An event on the way of a request. */
-static __always_inline void tell_rq(u16 event, struct request *rq, struct block_io *io,
-	u64 since, u64 now)
+static __always_inline void tell_rq(
+	u16 event, struct request *rq, struct block_io *io, u64 since, u64 now)
 {
 	struct rec_block *r;
 
@@ -196,8 +26,8 @@ static __always_inline void tell_rq(u16 event, struct request *rq, struct block_
 	give_at(r, now);
 }
 
-static __always_inline void tell_bio(u16 event, struct bio *bio, struct block_io *io, u64 since,
-	u64 now)
+static __always_inline void tell_bio(
+	u16 event, struct bio *bio, struct block_io *io, u64 since, u64 now)
 {
 	struct rec_block *r;
 
@@ -210,81 +40,6 @@ static __always_inline void tell_bio(u16 event, struct bio *bio, struct block_io
 	r->dev = disk_dev(bio->bi_bdev->bd_disk);
 	r->flags = bio->bi_opf;
 	give_at(r, now);
-}
-
-/*
- * The file of direct I/O, whose pages are the program's own: iomap keeps the kiocb with
- * the bio. That this is one is sure when its file is on the device.
- */
-static __always_inline struct file *direct_file(struct bio *bio)
-{
-	struct iomap_dio *dio = bio->bi_private;
-
-	if (!bpf_core_field_exists(dio->iocb))
-		return NULL;
-	struct file *file = BPF_CORE_READ(dio, iocb, ki_filp);
-	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
-	return inode && BPF_CORE_READ(inode, i_sb, s_bdev) == bio->bi_bdev ? file : NULL;
-}
-
-/* The inode behind a bio of cached pages, or NULL. */
-static __always_inline struct inode *cached_inode(struct bio *bio)
-{
-	struct bio_vec *vec = bio->bi_io_vec;
-
-	if (!vec || !bio->bi_iter.bi_size || !is_data(bio->bi_opf))
-		return NULL;
-	if (bpf_core_enum_value_exists(enum bio_flag, BIO_PAGE_PINNED) &&
-		bio->bi_flags >> bpf_core_enum_value(enum bio_flag, BIO_PAGE_PINNED) & 1)
-		return NULL;
-	struct page *page = BPF_CORE_READ(vec + (bio->bi_iter.bi_idx & 255), bv_page);
-	return page ? inode_of_page(page) : NULL;
-}
-
-static __always_inline u32 bio_file(struct bio *bio, struct inode *inode)
-{
-	if (inode)
-		return name_inode(inode);
-	struct file *file = is_data(bio->bi_opf) ? direct_file(bio) : NULL;
-	return file ? name_file(file) : 0;
-}
-
-static __always_inline struct dirt *dirt_of(struct inode *inode)
-{
-	struct dirt_key key = { BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_sb, s_dev) };
-
-	return bpf_map_lookup_elem(&block_dirt, &key);
-}
-
-/* Whose a bio is that the running task queues. false: none of ours. */
-static __always_inline bool bio_owner(struct bio *bio, struct inode *inode, struct dirt *who)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	u32 pid = task->tgid;
-	bool mine = traced(task) || (!filter.all && member(pid)); /* threads of io_uring */
-
-	if (inode && bio->bi_opf & 1 && (!mine || task->flags & TASK_KTHREAD)) {
-		struct dirt *d = dirt_of(inode);
-		if (d) {
-			*who = *d;
-			return d->pid != filter.self;
-		}
-	}
-	who->pid = pid;
-	who->tid = task->pid;
-	who->ppid = task->real_parent->tgid;
-	bpf_probe_read_kernel(who->comm, sizeof(who->comm), task->comm);
-	return mine;
-}
-
-static __always_inline bool bio_passes(struct bio *bio, u32 file)
-{
-	if (filter.dev_set && bio->bi_bdev->bd_dev != filter.dev &&
-		disk_dev(bio->bi_bdev->bd_disk) != filter.dev)
-		return false;
-	if (filter.under_set && (!file || file == OUTSIDE))
-		return false;
-	return bio->bi_iter.bi_size >= filter.min_bytes;
 }
 
 static __always_inline void flush_begin(struct bio *bio, struct block_io *io)
@@ -307,9 +62,23 @@ static __always_inline void flush_end(u32 dev)
 		__sync_fetch_and_sub(&f->n, 1);
 }
 
+/*
+ * A bio that was at the driver is used again, and nobody has told of its end: while
+ * another tracer comes or goes, the kernel leaves out events for a moment.
+ */
+static __noinline void io_again(u64 key, struct block_io *io)
+{
+	struct block_io *was = bpf_map_lookup_elem(&block_ios, &key);
+
+	if (was && was->issue_ns && !was->skip && !was->flush)
+		lose(BPF_BLOCK);
+	bpf_map_update_elem(&block_ios, &key, io, BPF_ANY);
+}
+
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(block_bio_queue, struct bio *bio)
 {
+	bio = PLAIN(bio);
 	struct inode *inode = cached_inode(bio);
 	struct dirt who = {};
 	struct block_io io = {};
@@ -332,12 +101,14 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 	io.flush = !!(bio->bi_opf & flush_bits());
 	if (io.flush)
 		flush_begin(bio, &io);
-	bpf_map_update_elem(&block_ios, &key, &io, BPF_ANY);
+	if (bpf_map_update_elem(&block_ios, &key, &io, BPF_NOEXIST))
+		io_again(key, &io);
 
 	struct rec_block_queue *r = take(BPF_BLOCK, sizeof(*r));
 	if (!r)
 		return 0;
 	fill_block(&r->block, BLOCK_QUEUE, &io, io.queue_ns);
+	r->block.head.abi = filter.min_ns != 0; /* only who it is */
 	r->block.since_ns = 0;
 	r->block.sector = io.sector;
 	r->block.bytes = io.bytes;
@@ -353,6 +124,7 @@ int BPF_PROG(block_bio_queue, struct bio *bio)
 SEC("tp_btf/block_getrq")
 int BPF_PROG(block_getrq, struct bio *bio)
 {
+	bio = PLAIN(bio);
 	struct block_io *io = io_find(bio);
 	u64 now = bpf_ktime_get_ns();
 
@@ -376,6 +148,7 @@ static __always_inline void merge(struct bio *bio)
 SEC("tp_btf/block_bio_backmerge")
 int BPF_PROG(block_bio_backmerge, struct bio *bio)
 {
+	bio = PLAIN(bio);
 	merge(bio);
 	return 0;
 }
@@ -383,6 +156,7 @@ int BPF_PROG(block_bio_backmerge, struct bio *bio)
 SEC("tp_btf/block_bio_frontmerge")
 int BPF_PROG(block_bio_frontmerge, struct bio *bio)
 {
+	bio = PLAIN(bio);
 	merge(bio);
 	return 0;
 }
@@ -454,6 +228,7 @@ static __always_inline struct block_io *rq_get(struct request *rq)
 SEC("tp_btf/block_rq_merge")
 int BPF_PROG(block_rq_merge, struct request *rq)
 {
+	rq = PLAIN(rq);
 	struct block_io *io = rq_find(rq);
 
 	if (io)
@@ -464,6 +239,7 @@ int BPF_PROG(block_rq_merge, struct request *rq)
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(block_rq_insert, struct request *rq)
 {
+	rq = PLAIN(rq);
 	struct block_io *io = rq_get(rq);
 	u64 now = bpf_ktime_get_ns();
 
@@ -477,6 +253,7 @@ int BPF_PROG(block_rq_insert, struct request *rq)
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(block_rq_issue, struct request *rq)
 {
+	rq = PLAIN(rq);
 	struct block_io *io = rq_get(rq);
 	u64 now = bpf_ktime_get_ns();
 
@@ -492,6 +269,7 @@ int BPF_PROG(block_rq_issue, struct request *rq)
 SEC("tp_btf/block_rq_requeue")
 int BPF_PROG(block_rq_requeue, struct request *rq)
 {
+	rq = PLAIN(rq);
 	struct block_io *io = rq_find(rq);
 
 	if (!io)
@@ -502,31 +280,63 @@ int BPF_PROG(block_rq_requeue, struct request *rq)
 	return 0;
 }
 
-/* The end of what is known of a bio; further: it is not the first one of its request. */
-static __always_inline void bio_done(struct bio *bio, struct block_io *io, bool further, u64 now)
+/* The end of what is known of a bio. */
+static __always_inline void bio_done(void *bio, struct block_io *io, u32 dev)
 {
-	if (further && !io->skip)
-		tell_bio(BLOCK_DONE, bio, io, io->queue_ns, now);
 	if (io->flush)
-		flush_end(disk_dev(bio->bi_bdev->bd_disk));
+		flush_end(dev);
 	io_forget(bio);
 }
 
-/* Bios that end with these bytes of their request. The first that does not, or NULL. */
-static __always_inline struct bio *bios_done(struct bio *bio, u32 bytes, u64 now)
+/* Bios of a request that end with these bytes of it; then the first that does not. */
+struct chain {
+	u64 bio, now;
+	u32 bytes, dev;
+};
+
+/* Each but the first one, of which the request's own event tells. */
+static long bios_step(u32 i, void *arg)
 {
-	for (int i = 0; i < CHAIN_MAX && bio; i++) {
-		struct bio *next = bio->bi_next;
-		u32 size = bio->bi_iter.bi_size;
-		if (size > bytes || (i && !size))
-			break;
-		bytes -= size;
-		struct block_io *io = io_find(bio);
-		if (io)
-			bio_done(bio, io, i, now);
-		bio = next;
+	struct chain *c = arg;
+	struct bio *bio = (void *)c->bio;
+	struct rec_block *r;
+
+	if (!bio)
+		return 1;
+	u32 size = BPF_CORE_READ(bio, bi_iter.bi_size);
+	if (!size || size > c->bytes)
+		return 1;
+	c->bytes -= size;
+	c->bio = (u64)BPF_CORE_READ(bio, bi_next);
+	struct block_io *io = io_find(bio);
+	if (!io)
+		return 0;
+	if (!io->skip && !filter.min_ns && (r = take(BPF_BLOCK, sizeof(*r)))) {
+		fill_block(r, BLOCK_DONE, io, c->now);
+		r->since_ns = io->queue_ns;
+		r->sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+		r->bytes = size;
+		r->dev = c->dev;
+		r->flags = BPF_CORE_READ(bio, bi_opf);
+		give_at(r, c->now);
 	}
-	return bio;
+	bio_done(bio, io, c->dev);
+	return 0;
+}
+
+static __always_inline u64 bios_done(struct bio *bio, u32 bytes, u32 dev, u64 now)
+{
+	u32 size = bio->bi_iter.bi_size;
+	struct block_io *io;
+
+	if (size > bytes)
+		return (u64)bio;
+	struct chain c = { (u64)bio->bi_next, now, bytes - size, dev };
+	if ((io = io_find(bio)))
+		bio_done(bio, io, dev);
+	if (c.bio)
+		bpf_loop(CHAIN_MAX, bios_step, &c, 0);
+	return c.bio;
 }
 
 static __always_inline void tell_done(struct block_io *io, u32 dev, u32 flags, u32 bytes,
@@ -555,6 +365,7 @@ static __always_inline void tell_done(struct block_io *io, u32 dev, u32 flags, u
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int bytes)
 {
+	rq = PLAIN(rq);
 	struct bio *bio = rq->bio;
 	u32 flags = rq->cmd_flags, left = rq->__data_len, dev = disk_dev(rq->q->disk);
 	u64 now = bpf_ktime_get_ns();
@@ -570,11 +381,10 @@ int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int byte
 	bool sequence = !end && rq->end_io && flags & flush_bits() && is_data(flags);
 
 	if (bytes < left && !status) {
-		struct bio *next = bios_done(bio, bytes, now);
 		struct block_io rest = *io;
+		u64 key = bio ? bios_done(bio, bytes, dev, now) : 0;
 		rest.done += bytes;
-		u64 key = (u64)next;
-		if (next)
+		if (key)
 			bpf_map_update_elem(&block_ios, &key, &rest, BPF_ANY);
 		return 0;
 	}
@@ -589,7 +399,7 @@ int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int byte
 	if (!bio)
 		io_forget(rq);
 	else if (!sequence)
-		bios_done(bio, bytes, now);
+		bios_done(bio, bytes, dev, now);
 	return 0;
 }
 
@@ -597,6 +407,7 @@ int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int byte
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(block_bio_complete, struct request_queue *q, struct bio *bio)
 {
+	bio = PLAIN(bio);
 	struct block_io *io = io_find(bio);
 	u8 status = bio->bi_status;
 
@@ -606,7 +417,7 @@ int BPF_PROG(block_bio_complete, struct request_queue *q, struct bio *bio)
 	if (!io->skip)
 		tell_done(io, disk_dev(bio->bi_bdev->bd_disk), bio->bi_opf,
 			status ? 0 : io->bytes, status ? io->bytes : 0, status, now);
-	bio_done(bio, io, false, now);
+	bio_done(bio, io, disk_dev(bio->bi_bdev->bd_disk));
 	return 0;
 }
 
@@ -614,6 +425,7 @@ int BPF_PROG(block_bio_complete, struct request_queue *q, struct bio *bio)
 SEC("tp_btf/block_split")
 int BPF_PROG(block_split, struct bio *bio, unsigned int sector)
 {
+	bio = PLAIN(bio);
 	struct block_io *from = io_find(bio->bi_private);
 	u64 key = (u64)bio;
 
@@ -631,6 +443,7 @@ int BPF_PROG(block_split, struct bio *bio, unsigned int sector)
 SEC("tp_btf/block_bio_remap")
 int BPF_PROG(block_bio_remap, struct bio *bio, u32 dev, u64 sector)
 {
+	bio = PLAIN(bio);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct block_io io = { .pid = task->tgid, .tid = task->pid };
 
@@ -653,7 +466,8 @@ int BPF_PROG(block_dirty, struct folio *folio, struct address_space *mapping)
 	struct dirt *was = dirt_of(inode);
 	if (was && was->tid == (u32)task->pid)
 		return 0;
-	struct dirt_key key = { BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_sb, s_dev) };
+	struct dirt_key key = { BPF_CORE_READ(inode, i_ino),
+		BPF_CORE_READ(inode, i_sb, s_dev) };
 	struct dirt who = { task->tgid, task->pid, task->real_parent->tgid };
 	bpf_probe_read_kernel(who.comm, sizeof(who.comm), task->comm);
 	bpf_map_update_elem(&block_dirt, &key, &who, BPF_ANY);

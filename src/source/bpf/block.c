@@ -3,6 +3,7 @@
  */
 #include "block.h"
 #include "iops/names.h"
+#include "iops/stream.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,6 +59,12 @@ void ebpf_block_close(struct bpf *b)
 	map_fini(&k->devices);
 	free(k);
 	b->block = NULL;
+}
+
+void ebpf_block_lost(struct bpf *b, uint64_t events)
+{
+	if (b->block && b->block->rows)
+		stream_lost(b->block->rows, events);
 }
 
 /* What is kept by an id, all zero if it is new; NULL: no memory. */
@@ -241,6 +248,8 @@ void ebpf_block_take(struct bpf *b, const struct rec *head, size_t len)
 		return;
 	if (head->row == BLOCK_QUEUE && len >= sizeof(struct rec_block_queue))
 		learn(b, (const struct rec_block_queue *)head);
+	if (head->row == BLOCK_QUEUE && head->abi)
+		return;
 	if (head->row == BLOCK_COMPLETE) {
 		if (len >= sizeof(struct rec_block_done))
 			take_done(b, (const struct rec_block_done *)head);

@@ -76,7 +76,9 @@ struct bpf {
 
 	struct programs *programs;
 	struct ring_buffer *ring;
-	uint64_t told[NBPF_LAYERS]; /* losses that were */
+	uint64_t told[NBPF_LAYERS];   /* losses that were */
+	uint64_t missed[NBPF_LAYERS]; /* runs of programs: ebpf_load_missed() */
+	uint64_t looked_ns;           /* when that was called last */
 
 	struct map processes, accounts; /* by id: struct process, struct account */
 	struct map commands;            /* by id of the process: its latest name */
@@ -117,6 +119,7 @@ int ebpf_load_poll(struct bpf *b, int timeout_ms);
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer);
 /* What sums of the kernel side wait for more: now. last: there is none. */
 void ebpf_load_sweep(struct bpf *b, bool last);
+void ebpf_load_missed(struct bpf *b);
 void ebpf_load_detach(struct bpf *b);
 void ebpf_load_close(struct bpf *b);
 /* Load and let go all programs of b->layers: 0 or -errno, how many; b->missing is set. */
@@ -151,6 +154,7 @@ void ebpf_fs_take(struct bpf *b, const struct rec_fs *r, size_t len);
 void ebpf_fs_lost(struct bpf *b, unsigned layer, uint64_t n);
 void ebpf_fs_life(struct bpf *b, const struct rec_life *r);
 void ebpf_uring_row(struct bpf *b, const struct rec_uring *r);
+void ebpf_block_lost(struct bpf *b, uint64_t events);
 
 /* The file of an id. */
 struct seen ebpf_files_get(const struct bpf *b, uint32_t id);

@@ -2,9 +2,9 @@
  * cache.bpf.h - pages of the page cache: found or missing when they are read, read
  * ahead, dirtied, written back, gone
  *
- * What is asked for is known from mm_filemap_get_pages, which comes after the lookup, once
- * for each batch of the same read: with the index that it has reached, and always the
- * same last one. The pages that a read lacked were added before that, by the same
+ * What is asked for is known from mm_filemap_get_pages, which comes after the lookup,
+ * once for each batch of the same read: with the index that it has reached, and always
+ * the same last one. The pages that a read lacked were added before that, by the same
  * thread; page_cache_sync_ra and _async_ra come first and say what the read still wants.
  * Of what is added, that is missed, the rest is read ahead. A batch whose last page is
  * still on its way from the disk is cut short without a word, so the whole of a read is
@@ -18,8 +18,9 @@
 #include "inode.bpf.h"
 
 enum {
-	PF_KERNEL = 0x00200000 | 0x10, /* PF_KTHREAD, PF_IO_WORKER */
-	PF_RECLAIMS = 0x800 | 0x20000, /* PF_MEMALLOC, PF_KSWAPD */
+	PF_WORKER = 0x10,                   /* PF_IO_WORKER */
+	PF_KERNEL = 0x00200000 | PF_WORKER, /* and PF_KTHREAD */
+	PF_RECLAIMS = 0x800 | 0x20000,      /* PF_MEMALLOC, PF_KSWAPD */
 	MODE_FMT = 0170000,
 	MODE_BLK = 0060000,
 	FADVISE_NR = 221, /* x86_64; others below */
@@ -41,7 +42,7 @@ __u32 cache_last;
 /* A run of pages that may still grow. */
 struct cache_run {
 	u64 mapping, inode, size, first, next, pages, at_ns, tick;
-	u32 dev, rdev, file;
+	u32 dev, rdev, file, generation;
 	u8 event, alias;
 };
 
@@ -51,7 +52,8 @@ enum { RUN_HIT, RUN_MISS, RUN_DIRTY, RUN_GONE, RUN_AHEAD, RUN_ADD, RUN_MAPPED, N
 struct cache_read {
 	u64 mapping, first, last; /* of what it wants */
 	u64 at, raw;              /* where it is; last, also beyond the file's end */
-	/* Up to cursor, from where it began, all has been told of, and too many hits by over. */
+	/* Up to cursor, from where it began, all has been told of, and too many hits by
+	 * over. */
 	u64 from, cursor, over;
 	u64 tick;
 	u8 open, seen, whole; /* whole: first to last are the call's, not a lookup's */
@@ -65,8 +67,9 @@ struct cache_fault {
 };
 
 struct cache_task {
-	u32 busy;  /* its runs are being looked at */
-	u8 dying;  /* runs are not kept */
+	u32 busy; /* its runs are being looked at */
+	u8 dying; /* runs are not kept */
+	u8 again; /* has reads in cache_again */
 	struct cache_read read;
 	struct cache_fault fault;
 	u64 ahead; /* mapping that is being read ahead */
@@ -112,6 +115,26 @@ struct {
 	__type(value, struct cache_write);
 } cache_writes SEC(".maps");
 
+/*
+ * Reads of io_uring that would have had to wait: pages were added, nothing was found yet.
+ * They are made again, by the same task or a worker of its process.
+ */
+struct cache_again_key {
+	u64 mapping, raw;
+	u32 pid, pad;
+};
+
+struct cache_again {
+	u64 first, cursor, over;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, struct cache_again_key);
+	__type(value, struct cache_again);
+} cache_again SEC(".maps");
+
 static __always_inline struct cache_task *cache_of(struct task_struct *task)
 {
 	struct cache_task *ct = bpf_task_storage_get(&cache_tasks, task, 0, 0);
@@ -120,7 +143,8 @@ static __always_inline struct cache_task *cache_of(struct task_struct *task)
 		return passes(task) ? ct : NULL;
 	if (!traced(task))
 		return NULL;
-	return bpf_task_storage_get(&cache_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	return bpf_task_storage_get(
+		&cache_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
 static __always_inline bool cache_passes(u32 file, u32 dev)
@@ -132,11 +156,12 @@ static __always_inline bool cache_passes(u32 file, u32 dev)
 
 static __always_inline void comm_of(char comm[16], struct task_struct *task)
 {
-	bpf_probe_read_kernel(comm, 16, (void *)task + bpf_core_field_offset(struct task_struct, comm));
+	bpf_probe_read_kernel(
+		comm, 16, (void *)task + bpf_core_field_offset(struct task_struct, comm));
 }
 
-static __always_inline void cache_fill(struct rec_cache *out, struct cache_run *r,
-	struct task_struct *task)
+static __always_inline void cache_fill(
+	struct rec_cache *out, struct cache_run *r, struct task_struct *task)
 {
 	out->head.type = REC_CACHE;
 	out->head.abi = 0;
@@ -155,7 +180,8 @@ static __always_inline void cache_fill(struct rec_cache *out, struct cache_run *
 	out->rdev = r->rdev;
 	out->cpu = bpf_get_smp_processor_id();
 	out->alias = r->alias;
-	__builtin_memset(out->pad, 0, sizeof(out->pad));
+	out->pad = 0;
+	out->generation = r->generation;
 	comm_of(out->comm, task);
 }
 
@@ -214,8 +240,8 @@ static __always_inline struct file *file_if(struct task_struct *task, s32 fd, u6
 }
 
 /* The call that a task is in, or NULL; arguments go to arg. */
-static __always_inline volatile const struct call_shape *call_of(struct task_struct *task,
-	u64 arg[6], u32 *number)
+static __always_inline volatile const struct call_shape *call_of(
+	struct task_struct *task, u64 arg[6], u32 *number)
 {
 	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 
@@ -285,13 +311,15 @@ static __always_inline void run_begin(struct cache_task *ct, struct cache_run *r
 	r->size = GET(inode, i_size);
 	r->dev = dev_of(inode);
 	r->rdev = rdev_of(inode);
+	r->generation = GET(inode, i_generation);
 	r->file = name_mapping(ct, mapping);
 	r->alias = ct->name.alias;
 	r->at_ns = bpf_ktime_get_ns();
 }
 
 /* These pages: part of the run that they continue, or the beginning of a new one. */
-__noinline int run_add(struct cache_task *ct, u32 event_slot, u64 mapping, u64 first, u64 span)
+__noinline int run_add(
+	struct cache_task *ct, u32 event_slot, u64 mapping, u64 first, u64 span)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct inode *inode = host_of(mapping);
@@ -302,7 +330,9 @@ __noinline int run_add(struct cache_task *ct, u32 event_slot, u64 mapping, u64 f
 		return 0;
 	struct cache_run *r = &ct->run[slot];
 	if (ct->dying || !runs_lock(ct)) {
-		struct cache_run alone = { .first = first, .next = first + span, .pages = span };
+		struct cache_run alone = {
+			.first = first, .next = first + span, .pages = span
+		};
 		run_begin(ct, &alone, event, inode, mapping);
 		return run_send(&alone, task);
 	}

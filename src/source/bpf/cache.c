@@ -53,23 +53,16 @@ void ebpf_cache_close(struct bpf *b)
 	b->cache = NULL;
 }
 
-static const char *base_of(const struct bpf *b, uint32_t file)
-{
-	const char *path = names_get(b->names, names_file(b->names, file)->path);
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /*
- * The file of a record. Where only the inode was at hand, its name may be that below
- * another mount than the one that programs use, or there is none any more: then it is as
- * it was before.
+ * The file of a record. Where only the inode was at hand, its name may be another one of
+ * its links, or that below another mount than the one that programs use, or there is
+ * none any more: then it is as it was named before.
  */
 static uint32_t file_of(struct bpf *b, const struct rec_cache *r)
 {
+	uint64_t key = (uint64_t)r->generation << 32 | r->dev;
 	uint32_t seen = ebpf_files_get(b, r->head.file).file;
-	uint32_t known = map_get(&b->cache->files, r->inode, r->dev);
+	uint32_t known = map_get(&b->cache->files, r->inode, key);
 	struct file f = {
 		.major = r->dev >> 20,
 		.minor = r->dev & 0xfffff,
@@ -77,17 +70,14 @@ static uint32_t file_of(struct bpf *b, const struct rec_cache *r)
 		.type = FILE_REGULAR,
 	};
 
-	if (r->rdev && known)
+	if (known && (r->rdev || r->alias || !seen))
 		return known;
 	if (r->rdev)
 		seen = ebpf_block_node(b, r->rdev);
-	else if (known &&
-		 (!seen || (r->alias && !strcmp(base_of(b, seen), base_of(b, known)))))
-		return known;
 	if (!seen)
 		return names_add_file(b->names, &f);
 	if (seen != known)
-		map_put(&b->cache->files, r->inode, r->dev, seen);
+		map_put(&b->cache->files, r->inode, key, seen);
 	return seen;
 }
 

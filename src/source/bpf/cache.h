@@ -13,7 +13,7 @@ struct stream;
 struct cache {
 	uint16_t call[NCACHE_EVENTS];
 	uint16_t fault[2];     /* minor, major */
-	struct map files;      /* inode, device -> file, as it was named last */
+	struct map files;      /* inode, generation and device -> file */
 	unsigned page;         /* bytes */
 	struct stream *rows;   /* NULL: not wanted */
 	struct stream *faults; /* likewise */

@@ -31,6 +31,12 @@ struct bio___cache {
 	unsigned short bi_flags;
 	struct bvec_iter___cache bi_iter;
 	struct bio_vec___cache *bi_io_vec;
+	struct bio___cache *bi_next;
+};
+
+struct request___cache {
+	u32 cmd_flags;
+	struct bio___cache *bio;
 };
 
 #pragma clang attribute pop
@@ -55,10 +61,12 @@ static __always_inline u64 folio_flags(struct folio *folio)
 /* Pages of a folio: the second page's flags hold the order. */
 static __always_inline u64 folio_pages(struct folio *folio)
 {
-	if (!(folio_flags(folio) >> bpf_core_enum_value(enum pageflags___names, PG_head) & 1))
+	if (!(folio_flags(folio) >> bpf_core_enum_value(enum pageflags___names, PG_head) &
+		    1))
 		return 1;
-	return 1ull << (folio_word(folio, bpf_core_field_offset(struct folio___more, _flags_1)) &
-			       0x1f);
+	return 1ull << (folio_word(folio,
+				bpf_core_field_offset(struct folio___more, _flags_1)) &
+			0x1f);
 }
 
 static __always_inline u64 folio_index(struct folio *folio)
@@ -72,8 +80,8 @@ static __always_inline u64 mapping_of(struct folio *folio)
 }
 
 /* What was added because it was missed, the part before it and that behind it. */
-static __always_inline void add_missed(struct cache_task *ct, u64 mapping, u64 first,
-	u64 n, u64 from, u64 to)
+static __always_inline void add_missed(
+	struct cache_task *ct, u64 mapping, u64 first, u64 n, u64 from, u64 to)
 {
 	u64 a = first > from ? first : from, m = within(first, n, from, to);
 
@@ -84,16 +92,19 @@ static __always_inline void add_missed(struct cache_task *ct, u64 mapping, u64 f
 	if (a > first)
 		run_add(ct, RUN(CACHE_READAHEAD, RUN_AHEAD), mapping, first, a - first);
 	if (first + n > a + m)
-		run_add(ct, RUN(CACHE_READAHEAD, RUN_AHEAD), mapping, a + m, first + n - a - m);
+		run_add(ct, RUN(CACHE_READAHEAD, RUN_AHEAD), mapping, a + m,
+			first + n - a - m);
 }
 
 /* A read lacked these: what lies between them and those it lacked before, was there. */
-static __always_inline void read_missed(struct cache_task *ct, u64 mapping, u64 first, u64 n)
+static __always_inline void read_missed(
+	struct cache_task *ct, u64 mapping, u64 first, u64 n)
 {
 	struct cache_read *r = &ct->read;
 
 	if (first > r->cursor)
-		run_add(ct, RUN(CACHE_HIT, RUN_HIT), mapping, r->cursor, first - r->cursor);
+		run_add(ct, RUN(CACHE_HIT, RUN_HIT), mapping, r->cursor,
+			first - r->cursor);
 	else
 		r->over += first + n < r->cursor ? n : r->cursor - first;
 	if (first + n > r->cursor)
@@ -108,7 +119,8 @@ int BPF_PROG(cache_add, struct folio *folio)
 
 	if (!ct)
 		return 0;
-	u64 mapping = mapping_of(folio), first = folio_index(folio), n = folio_pages(folio);
+	u64 mapping = mapping_of(folio), first = folio_index(folio),
+	    n = folio_pages(folio);
 	struct cache_fault *f = &ct->fault;
 	struct cache_read *r = &ct->read;
 	if (f->open && f->exact && f->mapping == mapping) {
@@ -116,7 +128,8 @@ int BPF_PROG(cache_add, struct folio *folio)
 			f->missed = 1;
 		add_missed(ct, mapping, first, n, f->index, f->index);
 	} else if (r->open && r->mapping == mapping) {
-		u64 m = within(first, n, r->first, r->last), a = first > r->first ? first : r->first;
+		u64 m = within(first, n, r->first, r->last),
+		    a = first > r->first ? first : r->first;
 		add_missed(ct, mapping, first, n, r->first, r->last);
 		if (m)
 			read_missed(ct, mapping, a, m);
@@ -138,7 +151,8 @@ int BPF_PROG(cache_dirty, struct folio *folio)
 	if (!ct || !key)
 		return 0;
 	struct inode *inode = host_of(key);
-	run_add(ct, RUN(CACHE_DIRTY, RUN_DIRTY), key, folio_index(folio), folio_pages(folio));
+	run_add(ct, RUN(CACHE_DIRTY, RUN_DIRTY), key, folio_index(folio),
+		folio_pages(folio));
 	struct cache_owner o = {
 		.inode = GET(inode, i_ino),
 		.pid = bpf_get_current_pid_tgid() >> 32,
@@ -162,8 +176,8 @@ static __always_inline bool is_fadvise(u32 nr, bool compat)
 #endif
 }
 
-static __always_inline u32 why_gone(struct task_struct *task, struct inode *inode, u64 mapping,
-	u64 index)
+static __always_inline u32 why_gone(
+	struct task_struct *task, struct inode *inode, u64 mapping, u64 index)
 {
 	u64 size = GET(inode, i_size), arg[6];
 	u32 nr;
@@ -206,7 +220,9 @@ static __always_inline struct inode *written(struct bio___cache *bio, u64 *index
 		return NULL;
 	u64 head = BPF_CORE_READ(page, compound_head);
 	struct folio *folio = head & 1 ? (void *)(head - 1) : (void *)page;
-	if (!(folio_flags(folio) >> bpf_core_enum_value(enum pageflags___names, PG_writeback) & 1))
+	if (!(folio_flags(folio) >>
+			    bpf_core_enum_value(enum pageflags___names, PG_writeback) &
+		    1))
 		return NULL;
 	*index = folio_index(folio) +
 		 ((u64)page - (u64)folio) / bpf_core_type_size(struct page) +
@@ -221,7 +237,8 @@ static __always_inline bool write_owner(struct rec_cache *w, u64 mapping)
 	struct cache_owner *o = bpf_map_lookup_elem(&cache_owners, &mapping);
 	struct cache_task *ct = NULL;
 
-	if (o && o->inode == w->inode && (GET(task, flags) & PF_KERNEL || !cache_of(task))) {
+	if (o && o->inode == w->inode &&
+		(GET(task, flags) & PF_KERNEL || !cache_of(task))) {
 		w->head.pid = o->pid;
 		w->head.tid = o->tid;
 		w->head.file = o->file;
@@ -246,8 +263,7 @@ int BPF_PROG(cache_bio_queue, struct bio___cache *bio)
 	u64 key = (u64)bio, index;
 	struct cache_write w = {};
 
-	if ((GET(bio, bi_opf) & 0xff) != 1 ||
-		GET(bio, bi_flags) >> BIO_CLONED_BIT & 1)
+	if ((GET(bio, bi_opf) & 0xff) != 1 || GET(bio, bi_flags) >> BIO_CLONED_BIT & 1)
 		return 0;
 	struct inode *inode = written(bio, &index);
 	if (!inode)
@@ -263,6 +279,7 @@ int BPF_PROG(cache_bio_queue, struct bio___cache *bio)
 	w.rec.head.at_ns = bpf_ktime_get_ns();
 	w.rec.size = GET(inode, i_size);
 	w.rec.rdev = rdev_of(inode);
+	w.rec.generation = GET(inode, i_generation);
 	w.rec.first = index;
 	w.rec.pages = w.rec.span =
 		((u64)GET(bio, bi_iter.bi_size) + (1 << page_shift) - 1) >> page_shift;
@@ -274,18 +291,55 @@ int BPF_PROG(cache_bio_queue, struct bio___cache *bio)
 	return 0;
 }
 
+static __always_inline void write_end(u64 bio, u64 now)
+{
+	struct cache_write *w = bpf_map_lookup_elem(&cache_writes, &bio);
+
+	if (!w)
+		return;
+	w->rec.dur_ns = now - w->rec.head.at_ns;
+	w->rec.cpu = bpf_get_smp_processor_id();
+	send(BPF_CACHE, &w->rec, sizeof(w->rec));
+	bpf_map_delete_elem(&cache_writes, &bio);
+}
+
+/* Of devices that take bios as they are. */
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(cache_bio_complete, void *queue, struct bio___cache *bio)
 {
-	u64 key = (u64)bio;
-	struct cache_write *w = bpf_map_lookup_elem(&cache_writes, &key);
+	write_end((u64)bio, bpf_ktime_get_ns());
+	return 0;
+}
 
-	if (!w)
+struct bio_chain {
+	struct bio___cache *bio;
+	u64 bytes, now;
+};
+
+static long chain_step(u32 i, struct bio_chain *c)
+{
+	struct bio___cache *bio = c->bio;
+	u64 n = bio ? BPF_CORE_READ(bio, bi_iter.bi_size) : 0;
+
+	if (!bio || n > c->bytes)
+		return 1;
+	write_end((u64)bio, c->now);
+	c->bytes -= n;
+	c->bio = BPF_CORE_READ(bio, bi_next);
+	return 0;
+}
+
+/* Of the others: all bios of a request that are over with these bytes. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(cache_rq_complete, struct request___cache *rq, int error, unsigned int bytes)
+{
+	struct bio_chain c = { .bytes = bytes };
+
+	if ((GET(rq, cmd_flags) & 0xff) != 1)
 		return 0;
-	w->rec.dur_ns = bpf_ktime_get_ns() - w->rec.head.at_ns;
-	w->rec.cpu = bpf_get_smp_processor_id();
-	send(BPF_CACHE, &w->rec, sizeof(w->rec));
-	bpf_map_delete_elem(&cache_writes, &key);
+	c.bio = BPF_CORE_READ(rq, bio);
+	c.now = bpf_ktime_get_ns();
+	bpf_loop(256, chain_step, &c, 0);
 	return 0;
 }
 
@@ -321,7 +375,8 @@ static __always_inline void read_end_of(struct cache_task *ct, struct task_struc
 	struct cache_read *r = &ct->read;
 	u64 end = r->last + 1;
 
-	if (!r->open || !r->seen || !(GET(task, flags) & PF_KERNEL) || end <= r->cursor + r->over ||
+	if (!r->open || !r->seen || !(GET(task, flags) & PF_KERNEL) ||
+		end <= r->cursor + r->over ||
 		(!cache_last && bpf_jiffies64() - r->tick < CACHE_KEPT))
 		return;
 	struct cache_run run = {

@@ -10,7 +10,8 @@
  * Where a call has read, if it is one that reads this mapping: from the first byte, ret
  * bytes. The position is that after the call.
  */
-static __always_inline bool call_range(struct task_struct *task, u64 mapping, s64 ret, s64 *start)
+static __always_inline bool call_range(
+	struct task_struct *task, u64 mapping, s64 ret, s64 *start)
 {
 	u64 arg[6];
 	u32 nr;
@@ -37,6 +38,26 @@ static __always_inline bool call_range(struct task_struct *task, u64 mapping, s6
 	return *start >= 0;
 }
 
+static __always_inline struct cache_again_key again_key(u64 mapping, u64 raw)
+{
+	return (struct cache_again_key){ mapping, raw, bpf_get_current_pid_tgid() >> 32,
+		0 };
+}
+
+/* A read that is made again: what it missed before, it missed. */
+static __noinline int read_again(struct cache_read *r)
+{
+	struct cache_again_key key = again_key(r->mapping, r->raw);
+	struct cache_again *a = bpf_map_lookup_elem(&cache_again, &key);
+
+	if (!a || a->first > r->first)
+		return 0;
+	r->cursor = a->cursor;
+	r->over = a->over;
+	bpf_map_delete_elem(&cache_again, &key);
+	return 0;
+}
+
 /* A read is over: what it asked for and did not miss, it found. ret: of its call. */
 __noinline int read_end(struct cache_task *ct, s64 ret)
 {
@@ -48,11 +69,18 @@ __noinline int read_end(struct cache_task *ct, s64 ret)
 	struct cache_read *r = &ct->read;
 	u64 first = r->first, last = r->last;
 	r->open = 0;
-	if (!r->seen)
+	if (!r->seen) {
+		struct cache_again_key key = again_key(r->mapping, r->raw);
+		struct cache_again again = { r->first, r->cursor, r->over };
+		if (r->cursor > r->from &&
+			!bpf_map_update_elem(&cache_again, &key, &again, BPF_ANY))
+			ct->again = 1;
 		return 0;
+	}
 	/* Only if it can be: another thread may have moved the position since. */
 	if (ret > 0 && call_range(task, r->mapping, ret, &start)) {
-		u64 a = (u64)start >> page_shift, b = ((u64)start + ret - 1) >> page_shift;
+		u64 a = (u64)start >> page_shift,
+		    b = ((u64)start + ret - 1) >> page_shift;
 		if (a <= r->first && b >= a && b <= r->raw) {
 			first = a;
 			last = b;
@@ -62,15 +90,16 @@ __noinline int read_end(struct cache_task *ct, s64 ret)
 	u64 n = last + 1 > r->cursor ? last + 1 - r->cursor : 0;
 	n = n > r->over ? n - r->over : 0;
 	if (r->cursor == r->from)
-		return run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, first, n + r->from - first);
+		return run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, first,
+			n + r->from - first);
 	if (first < r->from)
 		run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, first, r->from - first);
 	return run_add(ct, RUN(CACHE_HIT, RUN_HIT), r->mapping, r->cursor, n);
 }
 
 /*
- * Chunks of one sendfile(2) and the like are one read, although each is looked up anew. Of
- * other calls it is enough to know where they begin, and that only where pages are
+ * Chunks of one sendfile(2) and the like are one read, although each is looked up anew.
+ * Of other calls it is enough to know where they begin, and that only where pages are
  * missing.
  */
 static __always_inline void read_whole(struct cache_read *r, bool missing)
@@ -94,8 +123,8 @@ static __always_inline void read_whole(struct cache_read *r, bool missing)
 	r->whole = 1;
 }
 
-static __always_inline void read_begin(struct cache_read *r, u64 mapping, u64 first, u64 last,
-	u64 raw, bool missing)
+static __always_inline void read_begin(
+	struct cache_read *r, u64 mapping, u64 first, u64 last, u64 raw, bool missing)
 {
 	r->mapping = mapping;
 	r->first = first;
@@ -123,7 +152,8 @@ SEC("tp_btf/mm_filemap_get_pages")
 int BPF_PROG(cache_get_pages, struct address_space *mapping, unsigned long index,
 	unsigned long raw)
 {
-	struct cache_task *ct = cache_of(bpf_get_current_task_btf());
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cache_task *ct = cache_of(task);
 
 	if (!ct)
 		return 0;
@@ -150,6 +180,8 @@ int BPF_PROG(cache_get_pages, struct address_space *mapping, unsigned long index
 	if (r->open)
 		read_end(ct, 0);
 	read_begin(r, (u64)mapping, index, last, raw, false);
+	if (ct->again || GET(task, flags) & PF_WORKER)
+		read_again(r);
 	r->seen = 1;
 	return 0;
 }
@@ -175,8 +207,8 @@ static __always_inline int ahead_for(struct inode *inode, u64 index, u64 count)
 	if (!ct || !count || (ct->fault.open && ct->fault.mapping == mapping))
 		return 0;
 	struct cache_read *r = &ct->read;
-	if (r->open && r->mapping == mapping && (continues(r, index, raw) ||
-		(raw == r->raw && index == r->at)))
+	if (r->open && r->mapping == mapping &&
+		(continues(r, index, raw) || (raw == r->raw && index == r->at)))
 		return 0;
 	if (rdev_of(inode) && !reads_device(task, mapping))
 		return 0;
@@ -235,7 +267,8 @@ __noinline int mapped_end(struct cache_task *ct)
 
 	f->open = 0;
 	u32 event = f->missed ? CACHE_MAPPED_MISS : CACHE_MAPPED_HIT;
-	return run_add(ct, RUN(event, RUN_MAPPED), f->mapping, f->exact ? f->index : f->from, 1);
+	return run_add(
+		ct, RUN(event, RUN_MAPPED), f->mapping, f->exact ? f->index : f->from, 1);
 }
 
 static __always_inline void mapped_begin(struct cache_task *ct, u64 mapping)

@@ -35,7 +35,8 @@ struct rec_cache {
 	__u32 dev, rdev; /* as in rec_file; rdev: the file is this device */
 	__u16 cpu;
 	__u8 alias; /* the name is not that of an open file, but any one */
-	__u8 pad[5];
+	__u8 pad;
+	__u32 generation; /* tells inodes of one number apart */
 	char comm[16];
 };
 

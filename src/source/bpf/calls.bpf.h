@@ -21,7 +21,18 @@ enum {
 };
 
 /* enum syscall_form of iops/syscalls.h, which has too much else. */
-enum form { F_PLAIN, F_VEC, F_MSG, F_MMSG, F_TWO, F_PATH, F_OPEN, F_NEWFD, F_NONE, F_CONTROL };
+enum form {
+	F_PLAIN,
+	F_VEC,
+	F_MSG,
+	F_MMSG,
+	F_TWO,
+	F_PATH,
+	F_OPEN,
+	F_NEWFD,
+	F_NONE,
+	F_CONTROL
+};
 
 #if defined(__TARGET_ARCH_x86)
 enum { NR_RENAME = 82, NR_RENAMEAT = 264, NR_RENAMEAT2 = 316 };
@@ -135,7 +146,8 @@ static __always_inline u64 arg_at(struct task_state *st, s8 i)
 	return st->arg[i & 7 ? (i & 7) < 6 ? i & 7 : 5 : 0];
 }
 
-static __always_inline u64 asked(struct task_state *st, volatile const struct call_shape *s)
+static __always_inline u64 asked(
+	struct task_state *st, volatile const struct call_shape *s)
 {
 	switch (s->form) {
 	case F_VEC:
@@ -154,8 +166,8 @@ static __always_inline u64 asked(struct task_state *st, volatile const struct ca
 }
 
 /* By how much the kernel's own count went up with the call. */
-static __always_inline u32 counted(struct task_state *st, struct task_struct *task, u32 weight,
-	s64 ret)
+static __always_inline u32 counted(
+	struct task_state *st, struct task_struct *task, u32 weight, s64 ret)
 {
 	u64 n = 0;
 
@@ -183,8 +195,8 @@ struct side {
 };
 
 /* Where a call read or wrote, after it has; at: what an argument says, or 0. */
-static __always_inline void side_of(struct task_state *st, struct task_struct *task, s32 fd,
-	struct side *out)
+static __always_inline void side_of(
+	struct task_state *st, struct task_struct *task, s32 fd, struct side *out)
 {
 	struct file *file = file_of(task, fd);
 
@@ -228,8 +240,9 @@ static __always_inline void fill_fd(struct rec_call *r, struct task_state *st,
 	struct task_struct *task, volatile const struct call_shape *s)
 {
 	struct side v;
-	s32 fd = s->form == F_OPEN || (s->form == F_NEWFD && r->ret > 0) ? (s32)r->ret
-									 : (s32)arg_at(st, s->fd);
+	s32 fd = s->form == F_OPEN || (s->form == F_NEWFD && r->ret > 0)
+			 ? (s32)r->ret
+			 : (s32)arg_at(st, s->fd);
 
 	if (s->fd < 0 && s->form != F_OPEN && s->form != F_NEWFD)
 		return;
@@ -247,7 +260,8 @@ static __always_inline void fill_fd(struct rec_call *r, struct task_state *st,
 			r->placed = 1;
 			if (s->writes && v.flags & REC_F_APPEND && r->ret > 0) {
 				struct file *file = file_of(task, fd);
-				r->position = BPF_CORE_READ(file, f_inode, i_size) - r->ret;
+				r->position =
+					BPF_CORE_READ(file, f_inode, i_size) - r->ret;
 			}
 		}
 	}
@@ -292,7 +306,9 @@ static __always_inline void out_two(struct task_state *st, struct task_struct *t
 		r.position2 = off;
 		r.placed2 = 2;
 	}
-	if (filters() && !file_passes(r.one.head.file, file_of(task, r.one.fd), ret, r.one.dur_ns) &&
+	if (filters() &&
+		!file_passes(
+			r.one.head.file, file_of(task, r.one.fd), ret, r.one.dur_ns) &&
 		!file_passes(r.file2, file_of(task, r.fd2), ret, r.one.dur_ns))
 		return;
 	send(BPF_CALLS, &r, sizeof(r));
@@ -310,14 +326,15 @@ static __noinline int out_path(struct task_state *st, u64 ret, u64 now, u32 abi,
 	s32 dirfd = s->fd >= 0 ? (s32)arg_at(st, s->fd) : AT_FDCWD_NR;
 	u32 dir = 0;
 	if (dirfd == AT_FDCWD_NR)
-		dir = name_of(BPF_CORE_READ(task, fs, pwd.dentry), BPF_CORE_READ(task, fs, pwd.mnt));
+		dir = name_of(BPF_CORE_READ(task, fs, pwd.dentry),
+			BPF_CORE_READ(task, fs, pwd.mnt));
 	else {
 		struct file *file = file_of(task, dirfd);
 		if (file)
 			dir = name_file(file);
 	}
 	if (filters() && (dir == OUTSIDE || filter.dev_set || filter.min_bytes ||
-		now - st->enter_ns < filter.min_ns))
+				 now - st->enter_ns < filter.min_ns))
 		return 0;
 	struct rec_path *r = &sc->path;
 	fill(&r->call, st, task, s, ret, now);
@@ -325,7 +342,8 @@ static __noinline int out_path(struct task_state *st, u64 ret, u64 now, u32 abi,
 	r->call.head.file = dir;
 	r->call.fd = dirfd;
 	r->call.want = s->size >= 0 ? arg_at(st, s->size) : 0;
-	long n = bpf_probe_read_user_str(r->path, REC_PATH_MAX, (void *)arg_at(st, s->path));
+	long n = bpf_probe_read_user_str(
+		r->path, REC_PATH_MAX, (void *)arg_at(st, s->path));
 	if (n <= 0) {
 		n = 1;
 		r->path[0] = 0;
@@ -392,7 +410,7 @@ static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi,
 	if (n > REC_MMSG_MAX)
 		n = REC_MMSG_MAX;
 	if (filters() && !file_passes(r->call.head.file, file_of(task, r->call.fd), ret,
-		r->call.dur_ns))
+				 r->call.dur_ns))
 		return 0;
 	r->n = n;
 	r->pad = 0;
@@ -457,7 +475,8 @@ static __always_inline void out_call(struct task_state *st, struct task_struct *
 	volatile const struct call_shape *s, s64 ret, u64 now, u8 count)
 {
 	struct rec_call r;
-	u64 want = s->form == F_PLAIN && !st->abi && s->size >= 0 ? arg_at(st, s->size) : asked(st, s);
+	u64 want = s->form == F_PLAIN && !st->abi && s->size >= 0 ? arg_at(st, s->size)
+								  : asked(st, s);
 
 	fill(&r, st, task, s, ret, now);
 	fill_fd(&r, st, task, s);
@@ -479,7 +498,8 @@ static __always_inline void out_call(struct task_state *st, struct task_struct *
 	struct rec_call *out = take(BPF_CALLS, sizeof(*out));
 	if (out) {
 		__builtin_memcpy(out, &r, sizeof(r));
-		/* The reader looks often enough by itself; asking how much there is costs. */
+		/* The reader looks often enough by itself; asking how much there is
+		 * costs. */
 		bpf_ringbuf_submit(out, ++st->told & 63 ? BPF_RB_NO_WAKEUP : wake());
 	}
 }

@@ -24,13 +24,19 @@ extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 	({                                                                               \
 		typeof((p)->member) got_;                                                \
 		if (bpf_rdonly_cast)                                                     \
-			got_ = ((typeof(p))bpf_rdonly_cast((p),                          \
-					bpf_core_type_id_kernel(typeof(*(p)))))          \
+			got_ = ((typeof(p))bpf_rdonly_cast(                              \
+					(p), bpf_core_type_id_kernel(typeof(*(p)))))     \
 				       ->member;                                         \
 		else                                                                     \
 			got_ = BPF_CORE_READ(p, member);                                 \
 		got_;                                                                    \
 	})
+
+/* For a whole program: an argument of it, read so from then on. */
+#define PLAIN(p)                                                                         \
+	(bpf_rdonly_cast ? (typeof(p))bpf_rdonly_cast(                                   \
+				   (p), bpf_core_type_id_kernel(typeof(*(p))))           \
+			 : (p))
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -60,6 +66,7 @@ struct task_state {
 	u32 nr;
 	u8 abi, pending, fresh, traced;
 	u8 waits; /* the command before it is one: what it does counts for nothing */
+	struct rec_ledger before;   /* what it did before it was met */
 	u64 base_calls, base_bytes; /* where its account began */
 	u64 mine;                   /* calls since */
 	u32 told;                   /* records */
@@ -243,7 +250,8 @@ static __always_inline bool file_passes(u32 id, struct file *file, s64 ret, u64 
 {
 	if (id == OUTSIDE || (filter.under_set && !id))
 		return false;
-	if (filter.dev_set && (!file || BPF_CORE_READ(file, f_inode, i_sb, s_dev) != filter.dev))
+	if (filter.dev_set &&
+		(!file || BPF_CORE_READ(file, f_inode, i_sb, s_dev) != filter.dev))
 		return false;
 	if (filter.min_bytes && (ret < 0 || (u64)ret < filter.min_bytes))
 		return false;
@@ -384,8 +392,8 @@ static __always_inline u32 name_of(struct dentry *dentry, struct vfsmount *mnt)
 {
 	struct named_key key = { (u64)dentry, (u64)mnt };
 	struct inode *inode = BPF_CORE_READ(dentry, d_inode);
-	struct named fresh = { dentry, BPF_CORE_READ(dentry, d_name.hash_len),
-		(u64)inode, 0, renames, is_gone(dentry) };
+	struct named fresh = { dentry, BPF_CORE_READ(dentry, d_name.hash_len), (u64)inode,
+		0, renames, is_gone(dentry) };
 	struct named *n = bpf_map_lookup_elem(&named, &key);
 
 	if (n && n->hash_len == fresh.hash_len && n->inode == fresh.inode &&
@@ -399,7 +407,8 @@ static __always_inline u32 name_of(struct dentry *dentry, struct vfsmount *mnt)
 
 static __always_inline u32 name_file(struct file *file)
 {
-	return name_of(BPF_CORE_READ(file, f_path.dentry), BPF_CORE_READ(file, f_path.mnt));
+	return name_of(
+		BPF_CORE_READ(file, f_path.dentry), BPF_CORE_READ(file, f_path.mnt));
 }
 
 /* The open file of a descriptor of a task, or NULL. */
@@ -438,8 +447,8 @@ static __always_inline void look(struct file *file, struct looked *v)
 }
 
 /* The id of the file, by the memory of the task's calls before. */
-static __always_inline u32 file_id(struct task_state *st, s32 fd, struct file *file,
-	struct looked *v)
+static __always_inline u32 file_id(
+	struct task_state *st, s32 fd, struct file *file, struct looked *v)
 {
 	u32 i = fd & 3;
 

@@ -2,8 +2,8 @@
  * fault.bpf.h - page faults of memory that is mapped from files, when they are over
  *
  * The kernel's software events PAGE_FAULTS_MIN and _MAJ tell of each fault that was
- * served, once however often it was tried, with its address. When it began, and whether it
- * was a write, is heard before, where the machine has tracepoints for that.
+ * served, once however often it was tried, with its address. When it began, and whether
+ * it was a write, is heard before, where the machine has tracepoints for that.
  */
 #ifndef IOPS_FAULT_BPF_H
 #define IOPS_FAULT_BPF_H
@@ -50,13 +50,14 @@ int BPF_PROG(fault_user, unsigned long address, struct pt_regs *regs, unsigned l
 }
 
 SEC("tp_btf/page_fault_kernel")
-int BPF_PROG(fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long code)
+int BPF_PROG(
+	fault_kernel, unsigned long address, struct pt_regs *regs, unsigned long code)
 {
 	return fault_begin(address, code);
 }
 
-static long fault_find(struct task_struct *task, struct vm_area_struct *vma,
-	struct fault_found *out)
+static long fault_find(
+	struct task_struct *task, struct vm_area_struct *vma, struct fault_found *out)
 {
 	out->file = vma->vm_file;
 	out->offset = (out->address - vma->vm_start) + (vma->vm_pgoff << page_shift);
@@ -71,14 +72,16 @@ static __always_inline void fault_tell(struct cache_task *ct, struct task_struct
 	struct cache_fault *f = &ct->fault;
 	bool timed = f->timed && f->address >> page_shift == at->address >> page_shift;
 
-	if (!cache_passes(file, dev) || (filter.min_ns && (!timed || now - f->at_ns < filter.min_ns)))
+	if (!cache_passes(file, dev) ||
+		(filter.min_ns && (!timed || now - f->at_ns < filter.min_ns)))
 		return;
 	struct rec_fault *r = take(BPF_FAULT, sizeof(*r));
 	if (!r)
 		return;
 	r->head.type = REC_FAULT;
 	r->head.abi = 0;
-	r->head.row = (major ? FAULT_MAJOR : 0) | (timed ? FAULT_TIMED | FAULT_KNOWN : 0) |
+	r->head.row = (major ? FAULT_MAJOR : 0) |
+		      (timed ? FAULT_TIMED | FAULT_KNOWN : 0) |
 		      (timed && f->write ? FAULT_WRITE : 0);
 	r->head.pid = bpf_get_current_pid_tgid() >> 32;
 	r->head.tid = (u32)bpf_get_current_pid_tgid();
@@ -94,6 +97,24 @@ static __always_inline void fault_tell(struct cache_task *ct, struct task_struct
 	give(r);
 }
 
+/* The mapped file has a name that is better than any of its inode. */
+static __always_inline void name_mapped(struct cache_task *ct, struct file *file)
+{
+	struct inode *inode = GET(file, f_inode);
+
+	if ((u64)GET(file, f_mapping) != ct->fault.mapping)
+		return;
+	u64 ino = GET(inode, i_ino);
+	if (ct->name.mapping == ct->fault.mapping && ct->name.inode == ino &&
+		ct->name.id && ct->name.renames == renames && !ct->name.alias)
+		return;
+	ct->name.mapping = ct->fault.mapping;
+	ct->name.inode = ino;
+	ct->name.renames = renames;
+	ct->name.alias = 0;
+	ct->name.id = name_file(file);
+}
+
 static __always_inline int fault_done(struct fault_data *ctx, u32 major)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -105,8 +126,7 @@ static __always_inline int fault_done(struct fault_data *ctx, u32 major)
 		return 0;
 	struct cache_fault *f = &ct->fault;
 	bool wanted = filter.layers & 1 << BPF_FAULT;
-	/* What was found there is exact; of pages that are mapped around it is not known. */
-	if (wanted || (f->open && !f->exact)) {
+	if (wanted || f->open) {
 		long err = bpf_find_vma(task, at.address, fault_find, &at, 0);
 		if (err == -16 && wanted && f->open) /* EBUSY: the map is being changed */
 			lose(BPF_FAULT);
@@ -115,8 +135,11 @@ static __always_inline int fault_done(struct fault_data *ctx, u32 major)
 		f->exact = 1;
 		f->index = at.offset >> page_shift;
 	}
-	if (f->open)
+	if (f->open) {
+		if (at.file)
+			name_mapped(ct, at.file);
 		mapped_end(ct);
+	}
 	if (wanted && at.file)
 		fault_tell(ct, task, &at, major, now);
 	f->timed = 0;

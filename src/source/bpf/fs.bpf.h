@@ -81,7 +81,8 @@ static __noinline int fs_enter(struct task_state *st)
 }
 
 /* The command before it is one: that it becomes one is told. */
-static __always_inline void fs_first_exec(struct task_state *st, struct pt_regs *regs, long nr)
+static __always_inline void fs_first_exec(
+	struct task_state *st, struct pt_regs *regs, long nr)
 {
 	bool compat = is_compat(bpf_get_current_task_btf());
 
@@ -101,15 +102,17 @@ static __always_inline u64 fs_arg(struct task_state *st, u8 position)
 }
 
 /* The directory that a path begins at. */
-static __always_inline u32 fs_dir(struct task_state *st, struct task_struct *task, u8 fd,
-	char first)
+static __always_inline u32 fs_dir(
+	struct task_state *st, struct task_struct *task, u8 fd, char first)
 {
 	s32 dirfd = fd ? (s32)fs_arg(st, fd) : AT_FDCWD_NR;
 
 	if (first == '/')
-		return name_of(BPF_CORE_READ(task, fs, root.dentry), BPF_CORE_READ(task, fs, root.mnt));
+		return name_of(BPF_CORE_READ(task, fs, root.dentry),
+			BPF_CORE_READ(task, fs, root.mnt));
 	if (dirfd == AT_FDCWD_NR)
-		return name_of(BPF_CORE_READ(task, fs, pwd.dentry), BPF_CORE_READ(task, fs, pwd.mnt));
+		return name_of(BPF_CORE_READ(task, fs, pwd.dentry),
+			BPF_CORE_READ(task, fs, pwd.mnt));
 	struct file *file = file_of(task, dirfd);
 	return file ? name_file(file) : 0;
 }
@@ -141,7 +144,8 @@ static __always_inline void fs_found(struct rec_fs *r, u64 at, u8 how)
 static __noinline int fs_args(struct fs_pad *p, u32 limit)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u64 from = BPF_CORE_READ(task, mm, arg_start), n = BPF_CORE_READ(task, mm, arg_end) - from;
+	u64 from = BPF_CORE_READ(task, mm, arg_start),
+	    n = BPF_CORE_READ(task, mm, arg_end) - from;
 
 	if (!p)
 		return 0;
@@ -184,8 +188,8 @@ static __always_inline void fs_fill(struct rec_fs *r, struct task_state *st,
 }
 
 /* The open file that a call is about, or NULL. */
-static __always_inline struct file *fs_file(struct task_state *st, struct task_struct *task,
-	volatile const struct fs_shape *s, s64 ret)
+static __always_inline struct file *fs_file(struct task_state *st,
+	struct task_struct *task, volatile const struct fs_shape *s, s64 ret)
 {
 	if (s->form == FS_OPEN)
 		return ret >= 0 ? file_of(task, (s32)ret) : NULL;
@@ -200,7 +204,8 @@ static __always_inline struct file *fs_file(struct task_state *st, struct task_s
 static __always_inline bool fs_path(struct fs_pad *p, struct task_state *st,
 	struct task_struct *task, volatile const struct fs_shape *s)
 {
-	long n = bpf_probe_read_user_str(p->text, REC_PATH_MAX, (void *)fs_arg(st, s->path));
+	long n = bpf_probe_read_user_str(
+		p->text, REC_PATH_MAX, (void *)fs_arg(st, s->path));
 
 	if (n <= 0) {
 		/* utimensat(2) of a descriptor */
@@ -270,8 +275,8 @@ static __always_inline void fs_first(struct fs_pad *p, struct task_state *st,
 		fs_args(p, REC_FS_ARGS);
 }
 
-static __always_inline void fs_pointers(struct rec_fs *r, struct task_state *st,
-	volatile const struct fs_shape *s)
+static __always_inline void fs_pointers(
+	struct rec_fs *r, struct task_state *st, volatile const struct fs_shape *s)
 {
 	if (s->vec)
 		r->want = vec_sum(fs_arg(st, s->vec), fs_arg(st, s->vec + 1), st->abi);
@@ -294,7 +299,8 @@ static __always_inline bool fs_passes(struct rec_fs *r, struct task_state *st,
 	if (file_passes(r->head.file, fs_file(st, task, s, r->ret), r->ret, r->dur_ns))
 		return true;
 	return r->file2 && s->fd2 && !s->path2 &&
-	       file_passes(r->file2, file_of(task, (s32)fs_arg(st, s->fd2)), r->ret, r->dur_ns);
+	       file_passes(r->file2, file_of(task, (s32)fs_arg(st, s->fd2)), r->ret,
+		       r->dur_ns);
 }
 
 static __noinline int fs_exit(struct task_state *st, s64 ret, u64 now)

@@ -94,7 +94,8 @@ static __noinline u32 name_inode(struct inode *inode)
 	struct mount *m = mount_of(BPF_CORE_READ(inode, i_sb));
 	if (!m)
 		return 0;
-	struct dentry *d = (void *)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
+	struct dentry *d =
+		(void *)alias - bpf_core_field_offset(struct dentry, d_u.d_alias);
 	return name_of(d, (void *)m + bpf_core_field_offset(struct mount, mnt));
 }
 

@@ -27,9 +27,9 @@ typedef __u32 u32;
 typedef __s64 s64;
 typedef __u64 u64;
 typedef _Bool bool;
-#define true  1
+#define true 1
 #define false 0
-#define NULL  ((void *)0)
+#define NULL ((void *)0)
 
 enum bpf_map_type_used {
 	BPF_MAP_TYPE_HASH = 1,
@@ -124,6 +124,7 @@ struct inode {
 	struct super_block *i_sb;
 	struct address_space *i_mapping;
 	unsigned long i_ino;
+	u32 i_generation;
 	u32 i_rdev;
 	s64 i_size;
 	struct hlist_head i_dentry;

@@ -9,11 +9,34 @@
 enum { SIGNAL_GROUP_EXIT_BIT = 4 };
 
 /* The kernel's own account of a task: /proc/PID/task/TID/io. */
-static __always_inline void account_read(struct task_struct *task, struct task_io_accounting *io)
+static __always_inline void account_read(
+	struct task_struct *task, struct task_io_accounting *io)
 {
 	__builtin_memset(io, 0, sizeof(*io));
 	if (bpf_core_field_exists(task->ioac.rchar))
 		bpf_core_read(io, sizeof(*io), &task->ioac);
+}
+
+static __always_inline void ledger_begin(struct task_state *st, struct task_struct *task)
+{
+	struct task_io_accounting io;
+
+	account_read(task, &io);
+	st->before.rchar = io.rchar;
+	st->before.wchar = io.wchar;
+	st->before.read = io.read_bytes;
+	st->before.written = io.write_bytes;
+	st->before.cancelled = io.cancelled_write_bytes;
+}
+
+static __always_inline void ledger_end(
+	struct rec_ledger *l, struct task_state *st, struct task_io_accounting *io)
+{
+	l->rchar = io->rchar - st->before.rchar;
+	l->wchar = io->wchar - st->before.wchar;
+	l->read = io->read_bytes - st->before.read;
+	l->written = io->write_bytes - st->before.written;
+	l->cancelled = io->cancelled_write_bytes - st->before.cancelled;
 }
 
 static __always_inline void account_begin(struct task_state *st, struct task_struct *task)
@@ -37,7 +60,8 @@ static __always_inline struct rec_life *life(u8 type, struct task_struct *task)
 	r->head.tid = BPF_CORE_READ(task, pid);
 	r->other = 0;
 	r->status = 0;
-	r->calls = r->bytes = r->read_bytes = r->write_bytes = r->in_flight = 0;
+	r->calls = r->bytes = r->in_flight = 0;
+	__builtin_memset(&r->ledger, 0, sizeof(r->ledger));
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), task->comm);
 	return r;
 }
@@ -111,25 +135,31 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
 
-	if (!st || !st->traced)
-		return 0;
+	bool ours = st && st->traced;
 	bool last = BPF_CORE_READ(task, signal, live.counter) == 0;
+
+	/* The last one may be a thread of the kernel's, that served an io_uring. */
+	if (!ours && !(last && member(pid)))
+		return 0;
 	if (last)
 		bpf_map_delete_elem(&members, &pid);
 	struct rec_life *r = life(REC_EXIT, task);
 	if (!r)
 		return 0;
-	r->head.row = last;
+	r->head.row = last ? ours ? EXIT_LAST : EXIT_LAST_OTHER : 0;
 	r->status = BPF_CORE_READ(task, exit_code);
 	if (BPF_CORE_READ(task, signal, flags) & SIGNAL_GROUP_EXIT_BIT)
 		r->status = BPF_CORE_READ(task, signal, group_exit_code);
+	if (!ours) {
+		bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+		return 0;
+	}
 	r->other = st->fresh;
 	struct task_io_accounting io;
 	account_read(task, &io);
 	r->calls = io.syscr + io.syscw - st->base_calls;
 	r->bytes = io.rchar + io.wchar - st->base_bytes;
-	r->read_bytes = io.read_bytes;
-	r->write_bytes = io.write_bytes;
+	ledger_end(&r->ledger, st, &io);
 	r->in_flight = st->pending;
 	bpf_ringbuf_submit(r, last ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
@@ -143,7 +173,7 @@ int on_each(struct bpf_iter__task *ctx)
 
 	if (!task)
 		return 0;
-	u32 pid = task->tgid;
+	u32 pid = GET(task, tgid);
 	if (!bpf_map_lookup_elem(&members, &pid))
 		return 0;
 	struct task_state *st =
@@ -171,12 +201,12 @@ int on_last(struct bpf_iter__task *ctx)
 	struct rec_life *r = life(REC_LAST, task);
 	if (!r)
 		return 0;
-	/* Only now: what was told before this record is in the kernel's account already. */
+	/* Only now: what was told before this record is in the kernel's account already.
+	 */
 	account_read(task, &io);
 	r->calls = io.syscr + io.syscw - st->base_calls;
 	r->bytes = io.rchar + io.wchar - st->base_bytes;
-	r->read_bytes = io.read_bytes;
-	r->write_bytes = io.write_bytes;
+	ledger_end(&r->ledger, st, &io);
 	r->in_flight = 1 + st->pending;
 	give(r);
 	return 0;

@@ -197,6 +197,22 @@ static void on_exec(struct bpf *b, const struct rec_life *r)
 	ebpf_put(b, &op);
 }
 
+static void put_ledger(struct bpf *b, struct process *p, const struct rec_life *r)
+{
+	const struct rec_ledger *l = &r->ledger;
+	struct op op = life_op(b, p, (pid_t)r->head.tid, OP_CHARS, r->head.at_ns);
+
+	op.ret = (int64_t)l->rchar;
+	op.want = l->wchar;
+	ebpf_put(b, &op);
+	op.kind = OP_LEDGER;
+	op.ret = (int64_t)l->read;
+	op.want = l->written;
+	op.offset = (int64_t)l->cancelled;
+	if (op.ret || op.want || op.offset)
+		ebpf_put(b, &op);
+}
+
 static void verdict(struct bpf *b, struct process *p, const struct rec_life *r)
 {
 	struct account *a = ebpf_life_account(b, (pid_t)r->head.tid);
@@ -213,11 +229,8 @@ static void verdict(struct bpf *b, struct process *p, const struct rec_life *r)
 	op.fd = fresh ? -1 : 0;
 	if (b->countable)
 		ebpf_put(b, &op);
-	struct op ledger = life_op(b, p, (pid_t)r->head.tid, OP_LEDGER, r->head.at_ns);
-	ledger.ret = (int64_t)r->read_bytes;
-	ledger.want = r->write_bytes;
-	if (!fresh && (ledger.ret || ledger.want))
-		ebpf_put(b, &ledger);
+	if (!fresh)
+		put_ledger(b, p, r);
 	map_del(&b->accounts, r->head.tid, 0);
 	free(a);
 }
@@ -229,11 +242,14 @@ static void on_exit_of(struct bpf *b, const struct rec_life *r)
 	if (!p)
 		return;
 	if (p->started) {
-		verdict(b, p, r);
 		struct op op = life_op(b, p, (pid_t)r->head.tid, OP_EXIT, r->head.at_ns);
 		op.ret = r->status;
+		if (r->head.row == EXIT_LAST_OTHER)
+			op.tid = op.pid;
+		else
+			verdict(b, p, r);
 		/* The process ends with its last thread, whichever that is. */
-		if (r->head.row && r->head.tid != r->head.pid) {
+		if (r->head.row == EXIT_LAST && r->head.tid != r->head.pid) {
 			ebpf_put(b, &op);
 			op.tid = op.pid;
 		}

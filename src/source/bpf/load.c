@@ -67,6 +67,9 @@ static void shape(struct call_shape *s, const struct bpf *b, int row, enum abi a
 	s->wanted = syscall_wanted(&b->want, row);
 	s->weight = b->countable ? d->weight : 0;
 	s->how = s->wanted || s->weight ? HOW_CALL : HOW_NONE;
+	/* The page cache has to know what a read asked for, also where it is not told. */
+	if (!(b->layers & 1 << BPF_CALLS))
+		s->wanted = s->weight = 0;
 	s->row = row;
 	s->form = d->form;
 	s->fd = d->fd;
@@ -156,15 +159,16 @@ static int take(void *arg, void *data, size_t len)
 /* The programs of a layer, by what their names begin with. */
 static const struct {
 	const char *prefix;
-	uint32_t layers; /* any of which needs them */
+	uint32_t layers;       /* any of which needs them */
+	enum bpf_layer counts; /* what they miss is lost to this one */
 } parts[] = {
-	{ "on_", ~0u },
-	{ "uring_", 1 << BPF_URING },
-	{ "block_", 1 << BPF_BLOCK },
-	{ "cache_", 1 << BPF_CACHE },
-	{ "net_", 1 << BPF_NET },
-	{ "fault_", 1 << BPF_FAULT },
-	{ "mapped_", 1 << BPF_CACHE | 1 << BPF_FAULT },
+	{ "on_", ~0u, BPF_CALLS },
+	{ "uring_", 1 << BPF_URING, BPF_URING },
+	{ "block_", 1 << BPF_BLOCK, BPF_BLOCK },
+	{ "cache_", 1 << BPF_CACHE, BPF_CACHE },
+	{ "net_", 1 << BPF_NET, BPF_NET },
+	{ "fault_", 1 << BPF_FAULT, BPF_FAULT },
+	{ "mapped_", 1 << BPF_CACHE | 1 << BPF_FAULT, BPF_FAULT },
 };
 
 /* Whether the kernel has the tracepoint of a program: "tp_btf/NAME". */
@@ -212,8 +216,10 @@ static int choose(struct bpf *b)
 	return 0;
 }
 
-static int refused(int err)
+static int refused(int err, bool silent)
 {
+	if (silent)
+		return err;
 	if (err == -EPERM || err == -EACCES)
 		diag("eBPF is not allowed: it takes root, or CAP_BPF and CAP_PERFMON");
 	else
@@ -319,7 +325,7 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	libbpf_set_print(quiet);
 	struct programs *p = b->programs = programs__open();
 	if (!p)
-		return refused(-errno);
+		return refused(-errno, args->quiet);
 	p->rodata->filter.all = b->all;
 	p->rodata->filter.self = getpid();
 	p->rodata->filter.command = b->launch ? b->launch->command : 0;
@@ -349,7 +355,7 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 	if (!err)
 		err = undisturbed(b, load_attach);
 	if (err < 0)
-		return refused(err);
+		return refused(err, args->quiet);
 	if (b->streams)
 		note_probes(b);
 	b->ring = ring_buffer__new(bpf_map__fd(p->maps.ring), take, b, NULL);
@@ -419,19 +425,30 @@ int ebpf_load_poll(struct bpf *b, int timeout_ms)
 
 uint64_t ebpf_load_lost(const struct bpf *b, enum bpf_layer layer)
 {
-	return b->programs->bss->lost[layer];
+	return b->programs->bss->lost[layer] + b->missed[layer];
 }
 
-static void run_iterator(struct bpf_link *link)
+/*
+ * Where an interrupt meets the same program at work, the kernel passes it over and only
+ * counts that.
+ */
+void ebpf_load_missed(struct bpf *b)
 {
-	char buf[64];
-	int it = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	struct bpf_program *p;
 
-	if (it < 0)
-		return;
-	while (read(it, buf, sizeof(buf)) > 0)
-		;
-	close(it);
+	memset(b->missed, 0, sizeof(b->missed));
+	bpf_object__for_each_program(p, b->programs->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t len = sizeof(info), i = 0;
+		const char *name = bpf_program__name(p);
+		while (i < sizeof(parts) / sizeof(*parts) &&
+			strncmp(name, parts[i].prefix, strlen(parts[i].prefix)))
+			i++;
+		if (i < sizeof(parts) / sizeof(*parts) &&
+			!bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &len))
+			b->missed[parts[i].counts] += info.recursion_misses;
+	}
 }
 
 void ebpf_load_sweep(struct bpf *b, bool last)
@@ -439,7 +456,8 @@ void ebpf_load_sweep(struct bpf *b, bool last)
 	if (!b->cache)
 		return;
 	b->programs->bss->cache_last = last;
-	run_iterator(b->programs->links.cache_each);
+	if (b->programs->links.cache_each)
+		walk(b->programs->links.cache_each);
 }
 
 void ebpf_load_detach(struct bpf *b)

@@ -65,14 +65,6 @@ unsigned ebpf_net_learn(struct bpf *b, const struct btf *btf)
 	return t && btf_is_func_proto(t) && btf_vlen(t) ? btf_vlen(t) - 1 : 2;
 }
 
-const char *net_reason(const struct net *n, unsigned reason, char buf[16])
-{
-	if (reason < NET_REASONS && *n->reason[reason])
-		return n->reason[reason];
-	snprintf(buf, 16, "%u", reason);
-	return buf;
-}
-
 static struct net_socket *socket_of(const struct bpf *b, uint32_t id)
 {
 	struct net_socket *s = &b->net->socket[id % SOCKETS];

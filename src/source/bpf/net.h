@@ -58,7 +58,7 @@ void ebpf_net_shapes(struct net_shape table[SHAPES_ABIS][SHAPES_MAX]);
 void ebpf_net_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_net_close(struct bpf *b);
 
-/* "tcp" and the like; unix sockets are "unix" all. */
+/* "tcp" and the like; unix sockets are "unix", or "unix-dgram" without connections. */
 const char *net_protocol(unsigned family, unsigned type, unsigned protocol, char buf[16]);
 
 /* "127.0.0.1:80", "[::1]:80"; "" where there is neither address nor port. */

@@ -43,6 +43,7 @@ static __always_inline void event_sock(struct rec_net_event *r, const struct soc
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(net_set_state, const struct sock *sk, int was, int is)
 {
+	sk = PLAIN(sk);
 	struct net_sock *e = net_known(sk);
 	u64 now = bpf_ktime_get_ns();
 
@@ -67,6 +68,7 @@ int BPF_PROG(net_set_state, const struct sock *sk, int was, int is)
 SEC("tp_btf/tcp_destroy_sock")
 int BPF_PROG(net_destroy_sock, struct sock *sk)
 {
+	sk = PLAIN(sk);
 	u64 key = (u64)sk;
 
 	bpf_map_delete_elem(&net_socks, &key);
@@ -92,6 +94,7 @@ static __always_inline void simple(u8 type, const struct sock *sk, u32 sent, s32
 SEC("tp_btf/tcp_send_reset")
 int BPF_PROG(net_send_reset, const struct sock *sk)
 {
+	sk = PLAIN(sk);
 	simple(REC_NET_RESET, sk, 1, 0);
 	return 0;
 }
@@ -99,6 +102,7 @@ int BPF_PROG(net_send_reset, const struct sock *sk)
 SEC("tp_btf/tcp_receive_reset")
 int BPF_PROG(net_receive_reset, const struct sock *sk)
 {
+	sk = PLAIN(sk);
 	simple(REC_NET_RESET, sk, 0, 0);
 	return 0;
 }
@@ -106,6 +110,7 @@ int BPF_PROG(net_receive_reset, const struct sock *sk)
 SEC("tp_btf/udp_fail_queue_rcv_skb")
 int BPF_PROG(net_udp_full, int rc, const struct sock *sk)
 {
+	sk = PLAIN(sk);
 	simple(REC_NET_FULL, sk, 0, rc);
 	return 0;
 }
@@ -113,6 +118,8 @@ int BPF_PROG(net_udp_full, int rc, const struct sock *sk)
 SEC("tp_btf/tcp_retransmit_skb")
 int BPF_PROG(net_retransmit, const struct sock *sk, const struct sk_buff *skb)
 {
+	sk = PLAIN(sk);
+	skb = PLAIN(skb);
 	struct net_sock *e = net_known(sk);
 
 	if (!e && !filter.all)
@@ -169,9 +176,11 @@ static __always_inline void net_head_of(const struct sk_buff *skb, struct net_he
 	h->to.port = swap16(port[1]);
 }
 
-static __always_inline struct sock *net_by_port(u64 net, const struct net_head *h, bool ours)
+static __always_inline struct sock *net_by_port(
+	u64 net, const struct net_head *h, bool ours)
 {
-	const struct net_end *near = ours ? &h->from : &h->to, *far = ours ? &h->to : &h->from;
+	const struct net_end *near = ours ? &h->from : &h->to,
+			     *far = ours ? &h->to : &h->from;
 	struct net_port key = { net, fold(far), near->port, far->port, h->protocol, 0 };
 	u64 *at = bpf_map_lookup_elem(&net_ports, &key);
 
@@ -205,8 +214,8 @@ static __always_inline struct net_sock *net_sending(const struct net_head *h)
  * ports. On the loopback device the sender is one of ours too: it comes first, as a
  * packet that nobody waited for has no other.
  */
-static __always_inline struct net_sock *net_owner(const struct sk_buff *skb, const struct sock *to,
-	const struct net_head *h)
+static __always_inline struct net_sock *net_owner(
+	const struct sk_buff *skb, const struct sock *to, const struct net_head *h)
 {
 	struct net_sock *e = net_known(to);
 
@@ -229,6 +238,7 @@ static __always_inline struct net_sock *net_owner(const struct sk_buff *skb, con
 SEC("tp_btf/kfree_skb")
 int BPF_PROG(net_kfree_skb, const struct sk_buff *skb, void *location)
 {
+	skb = PLAIN(skb);
 	const struct sock *to = NULL;
 	struct net_head h = {};
 	u32 reason = 2; /* not specified */
@@ -241,8 +251,8 @@ int BPF_PROG(net_kfree_skb, const struct sk_buff *skb, void *location)
 	if (reason < 2)
 		return 0;
 	net_head_of(skb, &h);
-	/* Without reason and header: queues that are emptied, netlink, the insides of unix
-	 * sockets. */
+	/* Without reason and header: queues that are emptied, netlink, the insides of
+	 * unix sockets. */
 	if (!h.family)
 		return 0;
 	struct net_sock *e = net_owner(skb, to, &h);
@@ -259,7 +269,8 @@ int BPF_PROG(net_kfree_skb, const struct sk_buff *skb, void *location)
 	r->reason = reason;
 	if (!to)
 		to = BPF_CORE_READ(skb, sk);
-	r->is = to && h.protocol == NET_TCP ? BPF_CORE_READ(to, __sk_common.skc_state) : 0;
+	r->is = to && h.protocol == NET_TCP ? BPF_CORE_READ(to, __sk_common.skc_state)
+					    : 0;
 	give(r);
 	return 0;
 }

@@ -293,46 +293,68 @@ void net_rows_call(struct bpf *b, const struct net_who *w, const struct net_sock
 	stream_end(t);
 }
 
+/* Times are in microseconds: 32-bit programs have them in two halves of 4 bytes. */
+static int64_t time_of(const struct rec_net_option *r)
+{
+	int32_t half[2];
+	int64_t whole[2];
+
+	memcpy(whole, r->value, sizeof(whole));
+	memcpy(half, r->value, sizeof(half));
+	return r->nvalue == sizeof(half) ? half[0] * INT64_C(1000000) + half[1]
+					 : whole[0] * 1000000 + whole[1];
+}
+
+static bool is_text(const struct rec_net_option *r)
+{
+	const char *name = net_option(r->level, 0, r->name);
+
+	if (!name ||
+		(strcmp(name, "TCP_CONGESTION") != 0 && strcmp(name, "TCP_ULP") != 0 &&
+			strcmp(name, "SO_BINDTODEVICE") != 0))
+		return false;
+	for (int i = 0; i < r->nvalue && r->value[i]; i++)
+		if (r->value[i] < ' ' || r->value[i] > '~')
+			return false;
+	return r->nvalue && r->nvalue < NET_VALUE_MAX && r->value[0];
+}
+
+static bool is_option(const struct rec_net_option *r, int a, int b)
+{
+	return r->level == SOL_SOCKET && (r->name == a || r->name == b);
+}
+
 /* A number where it is one: of the sizes that numbers have. */
 static void put_value(struct stream *t, const struct rec_net_option *r)
 {
-	int64_t wide;
-	int32_t number;
+	enum { RCVTIMEO_OLD = 20, SNDTIMEO_OLD, RCVTIMEO_NEW = 66, SNDTIMEO_NEW };
+	bool timed = is_option(r, RCVTIMEO_OLD, SNDTIMEO_OLD) ||
+		     is_option(r, RCVTIMEO_NEW, SNDTIMEO_NEW);
+	char text[NET_VALUE_MAX + 1] = "";
+	int64_t wide = 0;
+	int32_t number[2];
 	int16_t two;
 
-	switch (r->nvalue) {
-	case 1:
+	memcpy(&wide, r->value, sizeof(wide));
+	memcpy(number, r->value, sizeof(number));
+	memcpy(&two, r->value, sizeof(two));
+	if (is_text(r)) {
+		memcpy(text, r->value, r->nvalue);
+		stream_word(t, text);
+	} else if (timed && (r->nvalue == 8 || r->nvalue == 16)) {
+		stream_i64(t, time_of(r));
+	} else if (is_option(r, SO_LINGER, SO_LINGER) && r->nvalue == 8) {
+		stream_i64(t, number[1]);
+	} else if (r->nvalue == 1) {
 		stream_u64(t, r->value[0]);
-		break;
-	case 2:
-		memcpy(&two, r->value, sizeof(two));
+	} else if (r->nvalue == 2) {
 		stream_i64(t, two);
-		break;
-	case 0:
-	case 3:
-		stream_none(t);
-		break;
-	case sizeof(wide): /* SO_COOKIE and the like; pairs begin with their first */
-		if (r->level == 1 && r->name == SO_LINGER) {
-			memcpy(&number, r->value + 4, sizeof(number));
-			stream_i64(t, number);
-			break;
-		}
-		memcpy(&wide, r->value, sizeof(wide));
+	} else if (r->nvalue == sizeof(*number)) {
+		stream_i64(t, number[0]);
+	} else if (r->nvalue == sizeof(wide)) {
 		stream_i64(t, wide);
-		break;
-	default:
-		memcpy(&number, r->value, sizeof(number));
-		if (r->level == 1 && r->len == 16 &&
-			(r->name == SO_RCVTIMEO || r->name == SO_SNDTIMEO)) {
-			int64_t tv[2];
-			memcpy(tv, r->value, sizeof(tv));
-			stream_i64(t, tv[0] * 1000000 + tv[1]);
-		} else if (r->nvalue == sizeof(number)) {
-			stream_i64(t, number);
-		} else {
-			stream_none(t);
-		}
+	} else {
+		stream_none(t);
 	}
 }
 

@@ -34,7 +34,8 @@ struct net_sock {
 	u64 print; /* of its addresses */
 	u64 syn_ns;
 	u32 id, pid;
-	u32 closing; /* descriptors of it that the end of a process has closed */
+	u32 closing; /* descriptors of it that the walk of walk_ns has closed */
+	u64 walk_ns;
 	u8 stale, tcp, pad[2];
 };
 
@@ -74,8 +75,8 @@ static __always_inline u32 fold(const struct net_end *e)
 }
 
 /* Addresses and ports of a socket of the Internet. */
-static __always_inline void net_ends(const struct sock *sk, u16 family, struct net_end *local,
-	struct net_end *remote)
+static __always_inline void net_ends(
+	const struct sock *sk, u16 family, struct net_end *local, struct net_end *remote)
 {
 	const struct inet_sock *inet = (const void *)sk;
 
@@ -146,16 +147,16 @@ static __always_inline u8 unix_name(struct sock *sk, char path[NET_PATH_MAX])
 		return 0;
 	if (n > NET_PATH_MAX)
 		n = NET_PATH_MAX;
-	bpf_probe_read_kernel(path, NET_PATH_MAX, (void *)a +
-		bpf_core_field_offset(struct unix_address, name) + 2);
+	bpf_probe_read_kernel(path, NET_PATH_MAX,
+		(void *)a + bpf_core_field_offset(struct unix_address, name) + 2);
 	return n;
 }
 
-static __always_inline void port_put(struct sock *sk, u16 protocol, const struct net_end *local,
-	const struct net_end *remote)
+static __always_inline void port_put(struct sock *sk, u16 protocol,
+	const struct net_end *local, const struct net_end *remote)
 {
-	struct net_port key = { (u64)BPF_CORE_READ(sk, __sk_common.skc_net.net), fold(remote),
-		local->port, remote->port, protocol, 0 };
+	struct net_port key = { (u64)BPF_CORE_READ(sk, __sk_common.skc_net.net),
+		fold(remote), local->port, remote->port, protocol, 0 };
 	u64 value = (u64)sk;
 
 	if (!remote->port)
@@ -196,9 +197,9 @@ static __noinline int net_tell(struct sock *sk, struct file *file, u32 id)
 /* The id of a socket that a task uses; fresh: its addresses may have changed. */
 static __noinline u32 net_id(struct socket *socket, struct file *file, u32 fresh)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct sock *sk = BPF_CORE_READ(socket, sk);
 	u64 key = (u64)sk;
+	u32 pid = bpf_get_current_pid_tgid() >> 32;
 
 	if (!sk)
 		return 0;
@@ -207,12 +208,14 @@ static __noinline u32 net_id(struct socket *socket, struct file *file, u32 fresh
 	u64 print = net_print(sk, family);
 	bool known = e && !e->stale && e->id + NET_SOCKS / 2 > net_ids;
 	/* TCP lets go of its addresses when it ends. */
-	if (known && !fresh && (e->print == print ||
-		(e->tcp && BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_IS_CLOSE))) {
-		e->pid = task->tgid;
+	if (known && !fresh &&
+		(e->print == print ||
+			(e->tcp && BPF_CORE_READ(sk, __sk_common.skc_state) ==
+					   TCP_IS_CLOSE))) {
+		e->pid = pid;
 		return e->id;
 	}
-	struct net_sock mine = { .print = print, .pid = task->tgid };
+	struct net_sock mine = { .print = print, .pid = pid };
 	mine.tcp = family != NET_UNIX && BPF_CORE_READ(sk, sk_type) == NET_STREAM;
 	mine.id = known ? e->id : __sync_fetch_and_add(&net_ids, 1) + 1;
 	mine.syn_ns = e ? e->syn_ns : 0;

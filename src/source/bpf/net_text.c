@@ -151,7 +151,7 @@ const char *net_protocol(unsigned family, unsigned type, unsigned protocol, char
 	const char *name;
 
 	if (family == AF_UNIX)
-		return "unix";
+		return type == SOCK_DGRAM ? "unix-dgram" : "unix";
 	if (family != AF_INET && family != AF_INET6) {
 		name = find(families, COUNT(families), family);
 		snprintf(buf, 16, name ? "%s" : "family%.0s%u", name ? name : "", family);
@@ -255,4 +255,12 @@ unsigned net_sockaddr(const void *addr, size_t len, struct net_end *out)
 		return AF_INET6;
 	}
 	return v4.sin_family == AF_UNIX ? AF_UNIX : 0;
+}
+
+const char *net_reason(const struct net *n, unsigned reason, char buf[16])
+{
+	if (reason < NET_REASONS && *n->reason[reason])
+		return n->reason[reason];
+	snprintf(buf, 16, "%u", reason);
+	return buf;
 }

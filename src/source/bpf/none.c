@@ -10,8 +10,9 @@
 static int none_open(struct source **out, const struct source_args *args)
 {
 	(void)out;
-	(void)args;
-	diag("this iops was built without eBPF: libbpf, bpftool or clang was missing");
+	if (!args->quiet)
+		diag("this iops was built without eBPF: libbpf, bpftool or clang was "
+		     "missing");
 	return -ENOSYS;
 }
 

@@ -31,7 +31,7 @@ enum rec_type {
 	REC_TWO,
 	REC_PATH,
 	REC_MMSG,
-	REC_LAST, /* the account of a task that runs on */
+	REC_LAST,   /* the account of a task that runs on */
 	REC_SIGNAL, /* other: its number; status: who sent it */
 	REC_URING,
 	REC_AIO, /* a struct rec_uring too; row is its IOCB_CMD_... */
@@ -114,14 +114,21 @@ struct rec_file {
 	char name[];
 };
 
+/* row of a REC_EXIT: its process ends with it; and it was not followed itself. */
+enum { EXIT_LAST = 1, EXIT_LAST_OTHER = 2 };
+
 /* The life of a task. EXEC, FORK: file is the program. */
 struct rec_life {
 	struct rec head;
-	__u32 other; /* FORK: the parent's process; EXEC: the task id that it had before */
+	__u32 other;  /* FORK: the parent's process; EXEC: the task id that it had before
+		       */
 	__s32 status; /* EXIT: wait status; row: it was the last of its process */
 	__u64 calls, bytes; /* CHECK, EXIT: since the account began, by the kernel */
-	__u64 read_bytes, write_bytes; /* EXIT: from and to storage, of the whole task */
-	__u64 in_flight;               /* calls that may have been counted or not */
+	struct rec_ledger {
+		__u64 rchar, wchar;
+		__u64 read, written, cancelled; /* from and to storage */
+	} ledger;        /* EXIT, LAST: since the task began, or was met */
+	__u64 in_flight; /* calls that may have been counted or not */
 	char comm[16];
 };
 
@@ -195,20 +202,20 @@ enum { SHAPES_MAX = 512, SHAPES_ABIS = 2 };
 
 /* What the kernel side is to keep: constants from loading on. */
 struct bpf_filter {
-	__u32 all;      /* the whole machine, not only what is followed */
-	__u32 self;     /* our own process: never */
-	__u32 command;  /* whose signals are told; 0: nobody's */
-	__u32 follow;   /* children too */
-	__u32 layers;   /* 1 << enum bpf_layer */
-	__u32 rows;     /* of the stream fs are wanted */
+	__u32 all;     /* the whole machine, not only what is followed */
+	__u32 self;    /* our own process: never */
+	__u32 command; /* whose signals are told; 0: nobody's */
+	__u32 follow;  /* children too */
+	__u32 layers;  /* 1 << enum bpf_layer */
+	__u32 rows;    /* of the stream fs are wanted */
 	__u32 uid, uid_set;
 	__u32 dev, dev_set; /* major << 20 | minor */
 	__u32 under_set, under_dev;
-	__u64 under_ino;    /* of a directory that files have to be below */
-	__u64 cgroup;       /* id; 0: any */
+	__u64 under_ino; /* of a directory that files have to be below */
+	__u64 cgroup;    /* id; 0: any */
 	__u64 min_bytes, min_ns;
-	__u32 aggregate;    /* calls are summed up here, not told one by one */
-	__u32 wake;         /* bytes in the ring at which the reader is woken */
+	__u32 aggregate; /* calls are summed up here, not told one by one */
+	__u32 wake;      /* bytes in the ring at which the reader is woken */
 	__u32 comm_len;
 	char comm[16];
 };

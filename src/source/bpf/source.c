@@ -67,10 +67,7 @@ static uint32_t layers_of(const struct trace_options *t)
 /* Not all calls are told then: there is nothing to compare with. */
 static bool keeps_back(const struct trace_options *t)
 {
-	const struct trace_filter *f = t ? &t->filter : NULL;
-
-	return f && (*f->comm || f->by_uid || f->by_device || f->cgroup || f->min_bytes ||
-			    f->min_ns || f->under || !(t->layers & 1u << LAYER_MAIN));
+	return t && (trace_filters(&t->filter) || !(t->layers & 1u << LAYER_MAIN));
 }
 
 static struct bpf *bpf_new(const struct source_args *args)
@@ -144,8 +141,14 @@ static int ebpf_open(struct source **out, const struct source_args *args)
 }
 
 /* What found no room in the ring since the last look. */
-static void tell_lost(struct bpf *b)
+static void tell_lost(struct bpf *b, bool last)
 {
+	uint64_t now = now_ns();
+
+	if (last || now - b->looked_ns > 1000000000) {
+		b->looked_ns = now;
+		ebpf_load_missed(b);
+	}
 	for (unsigned i = 0; i < NBPF_LAYERS; i++) {
 		uint64_t n = ebpf_load_lost(b, i) - b->told[i];
 		struct op op = { .kind = OP_LOST,
@@ -153,7 +156,7 @@ static void tell_lost(struct bpf *b)
 			.fd = -1,
 			.offset = OP_NO_OFFSET,
 			.dur_ns = OP_NO_TIME,
-			.start_ns = ebpf_since(b, now_ns()) };
+			.start_ns = ebpf_since(b, now) };
 		if (!n)
 			continue;
 		b->told[i] += n;
@@ -161,6 +164,8 @@ static void tell_lost(struct bpf *b)
 		if (i == BPF_ROWS) /* the calls themselves are not lost with them */
 			continue;
 		ebpf_put(b, &op);
+		if (i == BPF_BLOCK)
+			ebpf_block_lost(b, n);
 	}
 }
 
@@ -215,19 +220,19 @@ static int ebpf_step(struct source *base, struct sink *to)
 		ebpf_life_begin(b, b->pids[b->npids - 1]);
 	sweep(b);
 	int n = ebpf_load_poll(b, POLL_MS);
-	tell_lost(b);
+	tell_lost(b, false);
 	if (n < 0 || b->error)
 		return b->error ? b->error : n;
 	if (!over(b))
 		return 1;
-	if (b->living && b->countable)
+	if (b->living)
 		ebpf_load_last(b);
 	ebpf_load_sweep(b, true);
 	ebpf_load_detach(b);
 	while ((n = ebpf_load_poll(b, 0)) > 0)
 		;
 	ebpf_load_sums(b);
-	tell_lost(b);
+	tell_lost(b, true);
 	note_lost(b);
 	if (!b->all)
 		ebpf_life_end(b);

@@ -17,12 +17,14 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 		return 0;
 	st->pending = 0;
 	if (st->waits) {
+		ledger_begin(st, task);
 		fs_first_exec(st, regs, nr);
 		return 0;
 	}
 	if (st->fresh) {
 		st->fresh = 0;
 		account_begin(st, task);
+		ledger_begin(st, task);
 	}
 	bool compat = is_compat(task);
 	if ((u64)nr >= SHAPES_MAX - 32)
@@ -65,7 +67,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long ret)
 	volatile const struct call_shape *s = &shapes[abi][nr];
 	if (filter.rows)
 		fs_exit(st, ret, now);
-	if (s->how == HOW_EXEC) { /* what it read of the program is none of the program's */
+	if (s->how ==
+		HOW_EXEC) { /* what it read of the program is none of the program's */
 		account_begin(st, task);
 		return 0;
 	}

@@ -138,7 +138,8 @@ int BPF_PROG(uring_submit, struct io_kiocb *req)
 	return 0;
 }
 
-static __always_inline void uring_tell(struct uring_req *r, s32 res, u32 flags, u64 user_data)
+static __always_inline void uring_tell(
+	struct uring_req *r, s32 res, u32 flags, u64 user_data)
 {
 	u64 now = bpf_ktime_get_ns();
 	s64 position = r->position;
@@ -177,7 +178,8 @@ static __always_inline void uring_tell(struct uring_req *r, s32 res, u32 flags, 
 
 /* Since 6.15 the completion is passed as it is, before in parts. */
 SEC("tp_btf/io_uring_complete")
-int BPF_PROG(uring_complete, struct io_ring_ctx *rings, void *req, struct io_uring_cqe *cqe)
+int BPF_PROG(
+	uring_complete, struct io_ring_ctx *rings, void *req, struct io_uring_cqe *cqe)
 {
 	u64 key = (u64)req;
 	struct uring_req *r = bpf_map_lookup_elem(&uring_reqs, &key);

@@ -77,10 +77,13 @@ static uint32_t add_file(struct names *names, const struct file *f)
 		k->host != f->host || k->major != f->major || k->minor != f->minor)
 		return names_add_file(names, f);
 	names_learn_type(names, known, f->type);
+	names_learn_system(names, known, f->fs);
 	return known;
 }
 
-static int get_files(struct block *b, struct wire_in *in, struct names *names)
+/* systems: the type of each one's file system, where the log has that. */
+static int get_files(
+	struct block *b, struct wire_in *in, struct wire_in *systems, struct names *names)
 {
 	uint64_t inode = 0;
 
@@ -93,7 +96,8 @@ static int get_files(struct block *b, struct wire_in *in, struct names *names)
 		f.major = wire_get(in);
 		f.minor = wire_get(in);
 		f.inode = inode += wire_unzigzag(wire_get(in));
-		if (in->bad)
+		f.fs = systems ? get_string(b, systems) : 0;
+		if (in->bad || (systems && systems->bad))
 			return -EINVAL;
 		b->file[i] = add_file(names, &f);
 		if (!b->file[i])
@@ -150,6 +154,8 @@ int block_open(struct block *b, struct wire_in payload, struct names *names)
 	b->flags = column(in);
 	b->times = column(in);
 	b->values = column(in);
+	bool more = in->p < in->end;
+	struct wire_in systems = more ? column(in) : *in;
 	b->seen = b->start_ns = b->dur_ns = b->end_ns = 0;
 	/* A context is there for a record; names and files are there for contexts. */
 	if (in->bad || b->left > LOG_RECORDS_MAX || b->ncontext > b->left ||
@@ -165,7 +171,7 @@ int block_open(struct block *b, struct wire_in payload, struct names *names)
 	b->string[0] = b->file[0] = 0;
 	int err = get_strings(b, &texts, names);
 	if (!err)
-		err = get_files(b, &files, names);
+		err = get_files(b, &files, more ? &systems : NULL, names);
 	return err ? err : get_contexts(b, &contexts, names);
 }
 

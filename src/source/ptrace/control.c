@@ -125,6 +125,8 @@ static void leave_io_uring(struct tracer *t, struct task *k, int64_t ret)
 static bool enter_exec(struct tracer *t, struct task *k)
 {
 	task_check(t, k, false);
+	if (!k->process->started)
+		task_begin(k);
 	return true;
 }
 

@@ -272,6 +272,8 @@ static void still_running(struct tracer *t, struct task *k, void *arg)
 {
 	(void)arg;
 	task_note(t, k, NOTE_RUNNING, 0);
+	if (!k->exiting)
+		task_ledger(t, k);
 }
 
 /* The command has ended: is there anything left that is worth waiting for? */

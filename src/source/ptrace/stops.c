@@ -37,7 +37,7 @@ static void detach(struct tracer *t, struct task *k, int sig)
 {
 	task_flush(t, k);
 	if (!k->exiting)
-		task_check(t, k, true);
+		task_verdict(t, k);
 	task_paths(t, k);
 	ptrace(PTRACE_DETACH, k->tid, 0, sig);
 	task_drop(t, k);
@@ -239,8 +239,10 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	fast_first_stop(t, k);
 	if (k->held_back)
 		return; /* until its parent's event */
-	if (k->seized)
+	if (k->seized) {
 		task_baseline(t, k);
+		task_begin(k);
+	}
 	k->seized = false;
 	if (group && !t->stopping) {
 		task_flush(t, k);

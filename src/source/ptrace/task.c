@@ -253,8 +253,6 @@ static int settle(struct task *k, bool ends)
 	if (!sure || (!weight && !exec))
 		k->off.bytes += bytes;
 	k->unsure = 0;
-	k->storage[0] += now.storage_read - k->base.storage_read;
-	k->storage[1] += now.storage_written - k->base.storage_written;
 	k->base = now;
 	k->counted += k->mine.calls;
 	k->mine = (struct counters){ 0 };
@@ -300,18 +298,48 @@ void task_check(struct tracer *t, struct task *k, bool verdict)
 	op.want = k->counted;
 	op.fd = err < 0 || (k->off.calls > 0 && may_have_dumped(k)) ? -1 : 0;
 	tracer_put(t, &op);
+}
 
-	struct op ledger = life(t, k, OP_LEDGER);
-	ledger.ret = k->storage[0];
-	ledger.want = k->storage[1];
-	if (!err && (ledger.ret || ledger.want))
+/* What the kernel has on the account of the task: of all its life, its execs too. */
+void task_ledger(struct tracer *t, struct task *k)
+{
+	struct op chars = life(t, k, OP_CHARS), ledger = life(t, k, OP_LEDGER);
+	const struct ledger *before = &k->before;
+	struct counters now;
+
+	if (!k->process->started || k->process->muted ||
+		tracee_counters(k->process->pid, k->tid, &now) < 0)
+		return;
+	chars.ret = now.ledger.rchar - before->rchar;
+	chars.want = now.ledger.wchar - before->wchar;
+	tracer_put(t, &chars);
+	ledger.ret = now.ledger.read - before->read;
+	ledger.want = now.ledger.written - before->written;
+	ledger.offset = now.ledger.cancelled - before->cancelled;
+	if (ledger.ret || ledger.want || ledger.offset)
 		tracer_put(t, &ledger);
+}
+
+/* What the task has done so far is none of ours. */
+void task_begin(struct task *k)
+{
+	struct counters now;
+
+	if (tracee_counters(k->process->pid, k->tid, &now) == 0)
+		k->before = now.ledger;
+}
+
+/* The last word on its counts. */
+void task_verdict(struct tracer *t, struct task *k)
+{
+	task_check(t, k, true);
+	task_ledger(t, k);
 }
 
 void task_exiting(struct tracer *t, struct task *k)
 {
 	k->exiting = true;
-	task_check(t, k, true);
+	task_verdict(t, k);
 }
 
 void task_note(struct tracer *t, struct task *k, enum op_note note, uint16_t row)
@@ -348,7 +376,7 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 		k->fast += moved.fast;
 		k->slow += moved.slow;
 		k->unsure = moved.unsure;
-		memcpy(k->storage, moved.storage, sizeof(k->storage));
+		k->before = moved.before;
 		k->exiting = false;
 		task_drop(t, caller);
 	}

@@ -71,7 +71,7 @@ static ssize_t slurp(const char *path, char *buf, size_t size)
 int tracee_counters(pid_t pid, pid_t tid, struct counters *c)
 {
 	char path[64], buf[512];
-	unsigned long long rchar, wchar, syscr, syscw, from, to;
+	unsigned long long rchar, wchar, syscr, syscw, from, to, cancelled;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/io", pid, tid);
 	ssize_t n = slurp(path, buf, sizeof(buf));
@@ -79,13 +79,12 @@ int tracee_counters(pid_t pid, pid_t tid, struct counters *c)
 		return (int)n;
 	if (sscanf(buf,
 		    "rchar: %llu wchar: %llu syscr: %llu syscw: %llu read_bytes: %llu "
-		    "write_bytes: %llu",
-		    &rchar, &wchar, &syscr, &syscw, &from, &to) != 6)
+		    "write_bytes: %llu cancelled_write_bytes: %llu",
+		    &rchar, &wchar, &syscr, &syscw, &from, &to, &cancelled) != 7)
 		return -EINVAL;
 	c->calls = syscr + syscw;
 	c->bytes = rchar + wchar;
-	c->storage_read = from;
-	c->storage_written = to;
+	c->ledger = (struct ledger){ rchar, wchar, from, to, cancelled };
 	return 0;
 }
 

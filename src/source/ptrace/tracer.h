@@ -42,8 +42,10 @@ enum { FILTER_COOKIE = 0x10b5 };
 /* The kernel's own counters of a task, /proc/TID/io: calls = syscr + syscw. */
 struct counters {
 	int64_t calls, bytes;
-	int64_t storage_read,
-		storage_written; /* what it made the disks do, caches apart */
+	struct ledger {
+		int64_t rchar, wchar;             /* bytes = rchar + wchar */
+		int64_t read, written, cancelled; /* what it made the disks do */
+	} ledger;
 };
 
 /* A process: threads that share an id. Freed with its last task. */
@@ -98,7 +100,7 @@ struct task {
 	struct counters base, mine; /* the kernel's at birth or exec; ours since then */
 	struct counters off;        /* by how much they have disagreed */
 	int64_t counted;            /* calls of settled accounts */
-	int64_t storage[2];         /* bytes read and written, of settled accounts */
+	struct ledger before;       /* it was ours: none of our concern */
 	struct fd_task fd;
 
 	/* The fast path. */
@@ -197,6 +199,9 @@ void task_drop(struct tracer *t, struct task *k);
 uint32_t task_exec(struct tracer *t, struct task *k, pid_t former);
 void task_baseline(struct tracer *t, struct task *k);
 void task_check(struct tracer *t, struct task *k, bool verdict);
+void task_begin(struct task *k);
+void task_verdict(struct tracer *t, struct task *k);
+void task_ledger(struct tracer *t, struct task *k);
 void task_paths(struct tracer *t, struct task *k);
 void task_exiting(struct tracer *t, struct task *k);
 void task_note(struct tracer *t, struct task *k, enum op_note note, uint16_t row);
