@@ -8,11 +8,9 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <langinfo.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -48,6 +46,7 @@ static const struct option_row rows[] = {
 	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
 	{ 'b', true, "backend", "NAME", "auto (default), ptrace, bpf, proc or system" },
 	{ 'l', true, "log", "FILE", "keep the operation log; - is standard output" },
+	{ 'g', true, "group", "NAME:PID,...", "sum up these processes as NAME" },
 	{ 'M', false, "from", "FORMAT",
 		"iops, strace, fs_usage, fuse-trace or blktrace\n"
 		"(default: by content)" },
@@ -78,7 +77,7 @@ static const struct option_row rows[] = {
 	{ 'u', false, "uid", "N", "only this user's" },
 	{ 'j', false, "cgroup", "DIR", "only of this cgroup" },
 	{ 'D', false, "device", "MAJ:MIN", "only files and disks of this device" },
-	{ 'g', false, "under", "DIR", "only files below this directory" },
+	{ '1', false, "under", "DIR", "only files below this directory" },
 	{ 'm', false, "min-size", "BYTES", "only operations of so many bytes" },
 	{ 't', false, "min-latency", "SEC", "only operations that took so long" },
 	{ 'x', false, "aggregate", NULL,
@@ -140,7 +139,7 @@ static int add_by(struct options *o, const char *word)
 	if (d < 0)
 		return wrong("by", word,
 			"no such key; file, dir, type, process, thread, command, call, "
-			"kind, device, mount, error and host are");
+			"kind, device, mount, error, host and group are");
 	if (o->view.nby < MAX_BY && !(o->dims >> d & 1))
 		o->view.by[o->view.nby++] = d;
 	o->dims |= 1u << d;
@@ -235,6 +234,13 @@ static int set_format(struct options *o, const char *text)
 		return 0;
 	o->format = format_of(text);
 	return o->format ? 0 : wrong("format", text, "table, json and csv are known");
+}
+
+static int set_group(struct options *o, const char *text)
+{
+	int err = groups_add(&o->groups, text);
+
+	return err == -EINVAL ? wrong("group", text, "not NAME:PID[,PID...]") : err;
 }
 
 static int set_sort(struct options *o, const char *text)
@@ -373,6 +379,8 @@ static int set_option(struct options *o, int id, const char *arg)
 	case 'l':
 		o->log = arg;
 		return 0;
+	case 'g':
+		return set_group(o, arg);
 	case 'M':
 		return set_from_format(o, arg);
 	case 'A':
@@ -449,6 +457,8 @@ static void settle(struct options *o)
 		o->view.by[o->view.nby++] = DIM_FILE;
 		o->dims |= 1u << DIM_FILE;
 	}
+	if (o->groups.n)
+		add_by(o, "group");
 	o->view.partial = o->path || o->types || o->nonly || o->from.set || o->to.set ||
 			  !syscall_set_countable(&o->want) ||
 			  trace_filters(&o->trace.filter);
@@ -528,38 +538,7 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 void opts_fini(struct options *o)
 {
 	free(o->only);
-}
-
-/* no-color.org, CLICOLOR_FORCE, and TERM=dumb for what is not a real terminal. */
-static bool wants_colour(const struct options *o, bool terminal)
-{
-	const char *none = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"),
-		   *term = getenv("TERM");
-
-	if (o->colour != COLOUR_AUTO)
-		return o->colour == COLOUR_ALWAYS;
-	if (none && *none)
-		return false;
-	if (force && *force && strcmp(force, "0"))
-		return true;
-	return terminal && term && strcmp(term, "dumb");
-}
-
-void opts_terminal(struct options *o, int fd)
-{
-	struct winsize size;
-	const char *columns = getenv("COLUMNS");
-	bool terminal = isatty(fd);
-
-	if (columns && atoi(columns) > 0)
-		o->view.width = atoi(columns);
-	else if (terminal && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
-		o->view.width = size.ws_col;
-	else if (terminal)
-		o->view.width = 80;
-	o->view.colour = wants_colour(o, terminal);
-	o->view.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") &&
-		       !(getenv("TERM") && !strcmp(getenv("TERM"), "dumb") && terminal);
+	groups_fini(&o->groups);
 }
 
 static void help_option(const struct option_row *r)

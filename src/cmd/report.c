@@ -137,6 +137,8 @@ static int report(const struct options *o)
 	opts_terminal((struct options *)o, w.out.fd);
 	w.names = names_new();
 	w.stats = w.names ? stats_new(w.names, o->dims) : NULL;
+	if (w.stats)
+		stats_set_groups(w.stats, &o->groups);
 	int err =
 		w.stats ? replay_open(&w.replay, o, w.names) : diag_err(ENOMEM, "report");
 	/* What is there is emptied only when there is something to be put in its place.
@@ -169,6 +171,6 @@ const struct command command_report = {
 		"dump of blkparse, a pipe; - is standard input. --format blkparse prints "
 		"the\n"
 		"events of a block trace. Exit status 3: part of it could not be read.",
-	.takes = "ofJHBSTCePYIMAZilURLqv",
+	.takes = "ofJHBSTCegPYIMAZilURLqv",
 	.main = report,
 };

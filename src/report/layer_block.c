@@ -117,7 +117,7 @@ static void put_rest(FILE *out, const struct block_sums *s)
 static int put_by(
 	FILE *out, const struct block_sums *s, const struct report_in *in, bool devices)
 {
-	static const enum dim dims[] = { DIM_FILE, DIM_PROCESS, DIM_CALL };
+	static const enum dim dims[] = { DIM_FILE, DIM_PROCESS, DIM_CALL, DIM_GROUP };
 	const char *comma = "";
 	int err = 0;
 
@@ -130,7 +130,8 @@ static int put_by(
 		}
 		fputs(" ],", out);
 	}
-	for (unsigned i = 0; i < 3 && !err; i++) {
+	bool groups = stats_dims(in->stats) >> DIM_GROUP & 1;
+	for (unsigned i = 0; i < (groups ? 4 : 3) && !err; i++) {
 		fputs(i ? "," : "", out);
 		err = json_breakdown(out, in, dims[i]);
 	}
