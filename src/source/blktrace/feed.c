@@ -134,12 +134,13 @@ static size_t within(struct feed *f, size_t from, size_t to)
 
 static struct feed_cpu *known(struct feed *f, const struct blk_rec *r)
 {
+	uint32_t cpu = f->cpu >= 0 ? (uint32_t)f->cpu : r->cpu;
 	struct feed_cpu *k = f->known;
 
-	if (f->last < f->nknown && k[f->last].dev == r->dev && k[f->last].cpu == r->cpu)
+	if (f->last < f->nknown && k[f->last].dev == r->dev && k[f->last].cpu == cpu)
 		return &k[f->last];
 	for (unsigned i = 0; i < f->nknown; i++)
-		if (k[i].dev == r->dev && k[i].cpu == r->cpu)
+		if (k[i].dev == r->dev && k[i].cpu == cpu)
 			return &k[f->last = i];
 	if (f->nknown == 512) /* so many are none that a machine has: begin anew */
 		f->nknown = 0;
@@ -150,7 +151,7 @@ static struct feed_cpu *known(struct feed *f, const struct blk_rec *r)
 		f->known = k;
 	}
 	k = &f->known[f->last = f->nknown++];
-	*k = (struct feed_cpu){ .dev = r->dev, .cpu = r->cpu };
+	*k = (struct feed_cpu){ .dev = r->dev, .cpu = cpu };
 	return k;
 }
 
