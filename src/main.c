@@ -14,7 +14,7 @@
  *   source/         where operations come from: ptrace (arch/: what only its machine has;
  *                   fast/: the fast path, operations that do not stop), proc (counters),
  *                   system, bpf (*.bpf.h: what runs in the kernel; by layer); of saved
- *                   traces: log, strace, fs_usage, fuse_trace
+ *                   traces: log, strace, fs_usage, fuse_trace, blktrace (and its tags)
  *   sink/           where they go: stats, filter, interval, log
  *   export/         the same, in the forms of other tools
  *   layer/          sums of the layers below the calls; report/layer_*: how they look
@@ -24,7 +24,7 @@
  *                   diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
  *                   fdtab and fdtrack (descriptors to files), input, wire, text,
- *                   anon, late (libraries), blktrace (its records), groups, tags
+ *                   anon, late (libraries), groups (of processes)
  *
  * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
  * them. Arrows go one way, downwards: tests/arrows.sh proves it.

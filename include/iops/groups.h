@@ -1,28 +1,29 @@
 /*
- * groups.h - processes under a common name: NAME:PID[,PID...].
+ * groups.h - names that people give to several processes, to sum them up together.
  */
 #ifndef IOPS_GROUPS_H
 #define IOPS_GROUPS_H
 
 #include "iops/map.h"
 
-#include <stdint.h>
+#include <stddef.h>
+#include <sys/types.h>
 
-/* All zero: there are none. */
 struct groups {
-	char **name;
+	const char **name; /* borrowed, each of that length */
+	size_t *len;
 	unsigned n;
-	struct map pids; /* pid -> group, plus 1 */
+	struct map pids; /* pid -> place of its group, plus 1 */
 };
 
 /*
- * Take one more such text. A name that comes again means the same group, and a pid that
- * does moves to the later one. 0; -EINVAL or -ENOMEM, said why.
+ * "NAME:PID[,PID...]", borrowed; of a pid in several groups the last one counts, and a
+ * name that comes again means the same group. 0, -EINVAL, -ENOMEM.
  */
 int groups_add(struct groups *g, const char *text);
 void groups_fini(struct groups *g);
 
-/* Which group, or -1. */
-int groups_of(const struct groups *g, uint32_t pid);
+/* The group of a process, from 0 on; -1: none. */
+int groups_of(const struct groups *g, pid_t pid);
 
 #endif

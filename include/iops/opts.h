@@ -29,7 +29,6 @@ struct options {
 	unsigned types;   /* bits of enum file_type; 0: all */
 	pid_t *only;      /* pids to keep; NULL: all */
 	unsigned nonly;
-	struct groups groups;
 	unsigned dims;                     /* bits of the breakdowns asked for */
 	uint64_t duration_ns, interval_ns; /* 0: none */
 	struct moment from, to;
@@ -39,6 +38,8 @@ struct options {
 	int weight; /* enum export_weight */
 	bool follow, wait, filter, json;
 	bool format_given;
+	struct groups groups;
+	bool blkparse; /* the format is that of blkparse(1): of the verb report */
 	bool story; /* run: the layers too, if they can be had */
 	struct trace_options trace;
 	unsigned patch_after; /* stops of a call site; 0: never */

@@ -17,6 +17,8 @@
 
 #include <stddef.h>
 
+enum { TAGS_RECORD_MAX = 64 + 65535 /* bytes of the longest record */ };
+
 struct groups;
 struct tags;
 struct wire_out;

@@ -1,40 +1,26 @@
 /*
- * groups.c - processes under a common name
+ * groups.c - names that people give to several processes
  */
 #include "iops/groups.h"
-#include "iops/diag.h"
 
-#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int group_of_name(struct groups *g, const char *name, size_t len)
+static int add_pids(struct groups *g, unsigned group, const char *list)
 {
-	for (unsigned i = 0; i < g->n; i++)
-		if (strlen(g->name[i]) == len && !memcmp(g->name[i], name, len))
-			return (int)i;
-	char **more = reallocarray(g->name, g->n + 1, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	g->name = more;
-	more[g->n] = strndup(name, len);
-	return more[g->n] ? (int)g->n++ : -ENOMEM;
-}
+	char *end;
 
-/* strtoul(3) takes blanks and signs as well. */
-static int add_pids(struct groups *g, int group, const char *list)
-{
-	for (;; list++) {
-		char *end;
+	for (;; list = end + 1) {
+		if (*list < '0' || *list > '9')
+			return -EINVAL;
 		errno = 0;
 		unsigned long pid = strtoul(list, &end, 10);
-		if (!isdigit((unsigned char)*list) || errno || pid > UINT32_MAX ||
-			(*end && *end != ','))
+		if (errno || pid > INT_MAX || (*end && *end != ','))
 			return -EINVAL;
 		if (map_put(&g->pids, pid, 0, group + 1) < 0)
 			return -ENOMEM;
-		list = end;
 		if (!*end)
 			return 0;
 	}
@@ -43,29 +29,35 @@ static int add_pids(struct groups *g, int group, const char *list)
 int groups_add(struct groups *g, const char *text)
 {
 	const char *colon = strchr(text, ':');
-	int err = -EINVAL;
 
-	if (colon && colon > text) {
-		int group = group_of_name(g, text, colon - text);
-		err = group < 0 ? group : add_pids(g, group, colon + 1);
-	}
-	if (err == -EINVAL)
-		diag("--group %s: not NAME:PID[,PID...], as db:412,415", text);
-	else if (err < 0)
-		diag_err(err, "--group %s", text);
-	return err;
+	if (!colon || colon == text)
+		return -EINVAL;
+	size_t size = colon - text;
+	for (unsigned i = 0; i < g->n; i++)
+		if (g->len[i] == size && !memcmp(g->name[i], text, size))
+			return add_pids(g, i, colon + 1);
+	const char **name = realloc(g->name, (g->n + 1) * sizeof(*name));
+	if (!name)
+		return -ENOMEM;
+	g->name = name;
+	size_t *len = realloc(g->len, (g->n + 1) * sizeof(*len));
+	if (!len)
+		return -ENOMEM;
+	g->len = len;
+	name[g->n] = text;
+	len[g->n++] = size;
+	return add_pids(g, g->n - 1, colon + 1);
 }
 
 void groups_fini(struct groups *g)
 {
-	for (unsigned i = 0; i < g->n; i++)
-		free(g->name[i]);
 	free(g->name);
+	free(g->len);
 	map_fini(&g->pids);
-	*g = (struct groups){ 0 };
+	*g = (struct groups){ .n = 0 };
 }
 
-int groups_of(const struct groups *g, uint32_t pid)
+int groups_of(const struct groups *g, pid_t pid)
 {
 	return (int)map_get(&g->pids, pid, 0) - 1;
 }

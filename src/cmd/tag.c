@@ -4,7 +4,6 @@
  * The host may wait for each answer before it sends more, so none is held back and no
  * record is waited for while there is one to answer.
  */
-#include "iops/blktrace.h"
 #include "iops/cmd.h"
 #include "iops/diag.h"
 #include "iops/out.h"
@@ -20,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BUFFER = 2 * BLK_RECORD_MAX };
+enum { BUFFER = 2 * TAGS_RECORD_MAX };
 
 struct stream {
 	struct tags *tags;
@@ -61,15 +60,14 @@ static int put_answers(struct stream *s)
 
 static int refuse(const struct stream *s, size_t at, int err)
 {
-	bool swapped;
 	uint64_t byte = s->at + at;
 
 	if (err == -ENOMEM)
 		diag_err(err, "tag-by-pid");
 	else if (err == -EPROTONOSUPPORT)
 		diag("standard input: byte %" PRIu64
-		     ": a block trace of version %d; 7 and 8 are known",
-			byte, blk_magic(s->buf + at, &swapped));
+		     ": a block trace of another version than 7 and 8",
+			byte);
 	else if (!byte)
 		diag("standard input: not a block trace: it does not begin as a record "
 		     "does");
