@@ -135,7 +135,7 @@ if [ -w /dev/full ]; then
 	status "standard output is full" 1 sh -c '"$IOPS" tag-by-pid <mix >/dev/full'
 	ok "and that is said" grep -q 'cannot write tags to standard output: ' status.out
 fi
-ok "the reader goes" sh -c 'mkfifo f; (exec 3<f) & "$IOPS" tag-by-pid <mix >f 2>err; test $? = 1 && grep -q "standard output: Broken pipe" err'
+ok "the reader has gone" sh -c 'mkfifo f; (exec 3<f) & exec 4>f; wait; "$IOPS" tag-by-pid <mix >&4 2>err; test $? = 1 && grep -q "standard output: Broken pipe" err'
 status "a folder" 1 sh -c '"$IOPS" tag-by-pid <.'
 cat mix mix mix mix mix mix mix mix >repeat; cat repeat repeat repeat >thrice
 is "pipes that are full, empty and slow" "$(drive slow thrice)" "equal status 0"
