@@ -76,7 +76,7 @@ static bool other_host(const struct files *f, const struct run *runs, unsigned n
 static int load_traces(
 	struct load *l, const struct options *o, struct names *names, struct files *f)
 {
-	struct replay_inputs inputs = { f->trace, f->ntraces };
+	struct replay_inputs inputs = { .in = f->trace, .n = f->ntraces };
 	unsigned n;
 
 	if (!f->ntraces)

@@ -8,11 +8,9 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <langinfo.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,7 +23,9 @@ struct option_row {
 
 static const struct option_row rows[] = {
 	{ 'o', true, "output", "FILE", "write the report to FILE; - is standard output" },
-	{ 'f', true, "format", "NAME", "table (default), json or csv" },
+	{ 'f', true, "format", "NAME",
+		"table (default), json or csv; of 'iops report' also\n"
+		"blkparse: the events of a block trace" },
 	{ 'J', false, "json", NULL, "short for --format json" },
 	{ 'H', true, "histogram", NULL,
 		"add histograms of size and latency to the table" },
@@ -46,9 +46,10 @@ static const struct option_row rows[] = {
 	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
 	{ 'b', true, "backend", "NAME", "auto (default), ptrace, bpf, proc or system" },
 	{ 'l', true, "log", "FILE", "keep the operation log; - is standard output" },
+	{ 'g', true, "group", "NAME:PID,...", "sum up these processes as NAME" },
 	{ 'M', false, "from", "FORMAT",
-		"iops, strace, fs_usage or fuse-trace (default:\n"
-		"by content)" },
+		"iops, strace, fs_usage, fuse-trace or blktrace\n"
+		"(default: by content)" },
 	{ 'A', false, "from-time", "TIME",
 		"what began later: seconds since the start of the\n"
 		"run, or 2026-01-31T12:00:00.5Z" },
@@ -76,7 +77,7 @@ static const struct option_row rows[] = {
 	{ 'u', false, "uid", "N", "only this user's" },
 	{ 'j', false, "cgroup", "DIR", "only of this cgroup" },
 	{ 'D', false, "device", "MAJ:MIN", "only files and disks of this device" },
-	{ 'g', false, "under", "DIR", "only files below this directory" },
+	{ '1', false, "under", "DIR", "only files below this directory" },
 	{ 'm', false, "min-size", "BYTES", "only operations of so many bytes" },
 	{ 't', false, "min-latency", "SEC", "only operations that took so long" },
 	{ 'x', false, "aggregate", NULL,
@@ -138,7 +139,7 @@ static int add_by(struct options *o, const char *word)
 	if (d < 0)
 		return wrong("by", word,
 			"no such key; file, dir, type, process, thread, command, call, "
-			"kind, device, mount, error and host are");
+			"kind, device, mount, error, host and group are");
 	if (o->view.nby < MAX_BY && !(o->dims >> d & 1))
 		o->view.by[o->view.nby++] = d;
 	o->dims |= 1u << d;
@@ -229,8 +230,17 @@ static int set_backend(struct options *o, const char *text)
 
 static int set_format(struct options *o, const char *text)
 {
+	if ((o->blkparse = !strcmp(text, "blkparse")))
+		return 0;
 	o->format = format_of(text);
 	return o->format ? 0 : wrong("format", text, "table, json and csv are known");
+}
+
+static int set_group(struct options *o, const char *text)
+{
+	int err = groups_add(&o->groups, text);
+
+	return err == -EINVAL ? wrong("group", text, "not NAME:PID[,PID...]") : err;
 }
 
 static int set_sort(struct options *o, const char *text)
@@ -296,7 +306,8 @@ static int set_from_format(struct options *o, const char *text)
 			o->from_format = source_readers[i];
 			return 0;
 		}
-	return wrong("from", text, "iops, strace, fs_usage and fuse-trace are known");
+	return wrong("from", text,
+		"iops, strace, fs_usage, fuse-trace and blktrace are known");
 }
 
 static int set_exporter(struct options *o, const char *text)
@@ -393,6 +404,8 @@ static int set_option(struct options *o, int id, const char *arg)
 	case 'l':
 		o->log = arg;
 		return 0;
+	case 'g':
+		return set_group(o, arg);
 	case 'M':
 		return set_from_format(o, arg);
 	case 'A':
@@ -442,6 +455,8 @@ static void settle(struct options *o)
 		o->view.by[o->view.nby++] = DIM_FILE;
 		o->dims |= 1u << DIM_FILE;
 	}
+	if (o->groups.n)
+		add_by(o, "group");
 	o->view.partial = o->path || o->types || o->nonly || o->from.set || o->to.set ||
 			  !syscall_set_countable(&o->want) ||
 			  trace_filters(&o->trace.filter);
@@ -506,6 +521,8 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 			err = set_option(o, id, optarg);
 		}
 	}
+	if (!err && o->blkparse && strcmp(c->name, "report") != 0)
+		err = wrong("format", "blkparse", "only 'iops report' prints that");
 	if (err)
 		return err;
 	settle(o);
@@ -519,38 +536,7 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 void opts_fini(struct options *o)
 {
 	free(o->only);
-}
-
-/* no-color.org, CLICOLOR_FORCE, and TERM=dumb for what is not a real terminal. */
-static bool wants_colour(const struct options *o, bool terminal)
-{
-	const char *none = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"),
-		   *term = getenv("TERM");
-
-	if (o->colour != COLOUR_AUTO)
-		return o->colour == COLOUR_ALWAYS;
-	if (none && *none)
-		return false;
-	if (force && *force && strcmp(force, "0"))
-		return true;
-	return terminal && term && strcmp(term, "dumb");
-}
-
-void opts_terminal(struct options *o, int fd)
-{
-	struct winsize size;
-	const char *columns = getenv("COLUMNS");
-	bool terminal = isatty(fd);
-
-	if (columns && atoi(columns) > 0)
-		o->view.width = atoi(columns);
-	else if (terminal && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
-		o->view.width = size.ws_col;
-	else if (terminal)
-		o->view.width = 80;
-	o->view.colour = wants_colour(o, terminal);
-	o->view.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") &&
-		       !(getenv("TERM") && !strcmp(getenv("TERM"), "dumb") && terminal);
+	groups_fini(&o->groups);
 }
 
 static void help_option(const struct option_row *r)
@@ -581,7 +567,7 @@ void opts_help_all(const struct command *const *verbs)
 	puts("usage: iops VERB [options] ...\n\nShows what programs really read and "
 	     "write.\n");
 	for (; *verbs; verbs++)
-		printf("  %-8s %.*s\n", (*verbs)->name,
+		printf("  %-10s %.*s\n", (*verbs)->name,
 			(int)strcspn((*verbs)->help, "\n"), (*verbs)->help);
 	puts("\n'iops help VERB' tells the options of a verb, iops(1) all about it.");
 }

@@ -5,6 +5,7 @@
  * what one step of its source gave, so memory is bounded by the number of traces.
  */
 #include "iops/replay.h"
+#include "iops/cpufiles.h"
 #include "iops/diag.h"
 #include "iops/input.h"
 #include "iops/map.h"
@@ -47,6 +48,7 @@ struct replay {
 	struct sink *filter;
 	bool hosts;       /* are to be told apart in any case */
 	unsigned current; /* the part that the latest operation was of */
+	bool missing;     /* files that belong to the others are not there */
 };
 
 static const struct source_ops *recognise(const struct options *o, struct input *in)
@@ -58,6 +60,9 @@ static const struct source_ops *recognise(const struct options *o, struct input 
 
 	if (len < 0)
 		return NULL;
+	/* The file of one CPU may be damaged from its beginning. */
+	if (!best && len && cpufiles_is(input_name(in)))
+		return &source_blktrace;
 	for (size_t i = 0; source_readers[i] && !o->from_format; i++) {
 		int this = source_readers[i]->probe(head, len);
 		if (this > sure) {
@@ -100,6 +105,16 @@ static bool same_stem(const char *a, const char *b)
 	       y[1 + strspn(y + 1, "0123456789")] == 0;
 }
 
+/* Whether several files are one trace. */
+static bool belongs(
+	const struct source_ops *ops, const struct input *first, const struct input *in)
+{
+	const char *a = input_name(first), *b = input_name(in);
+
+	return ops == &source_strace ? same_stem(a, b)
+				     : ops == &source_blktrace && cpufiles_together(a, b);
+}
+
 static int add_part(
 	struct replay *r, const struct source_ops *ops, unsigned first, unsigned n)
 {
@@ -116,19 +131,35 @@ static int add_part(
 	return err;
 }
 
+/* A trace of blktrace that is named twice counts once. */
+static void drop_twins(struct replay *r)
+{
+	for (unsigned i = 1; i < r->ninputs; i++)
+		for (unsigned j = 0; j < i; j++)
+			if (input_same(r->input[i], r->input[j]) &&
+				recognise(r->o, r->input[i]) == &source_blktrace) {
+				input_close(r->input[i]);
+				r->ninputs--;
+				memmove(r->input + i, r->input + i + 1,
+					(r->ninputs - i) * sizeof(*r->input));
+				i--;
+				break;
+			}
+}
+
 static int add_parts(struct replay *r)
 {
 	const struct source_ops *ops = NULL;
 	unsigned first = 0;
 	int err = 0;
 
+	drop_twins(r);
 	for (unsigned i = 0; i < r->ninputs && !err; i++) {
 		struct input *in = r->input[i];
 		const struct source_ops *this = recognise(r->o, in);
 		if (!this)
 			return -EINVAL;
-		bool more = i && this == ops && this == &source_strace &&
-			    same_stem(input_name(r->input[first]), input_name(in));
+		bool more = i && this == ops && belongs(this, r->input[first], in);
 		if (!more && i) {
 			err = add_part(r, ops, first, i - first);
 			first = i;
@@ -201,6 +232,7 @@ static void describe(struct replay *r)
 		struct source *s = r->part[i].source;
 		r->run[i].complete = true;
 		s->ops->about(s, &r->run[i]);
+		r->run[i].damaged |= r->missing;
 		if (r->run[i].damaged)
 			r->run[i].complete = false;
 	}
@@ -244,6 +276,7 @@ int replay_open_inputs(struct replay **out, const struct options *o, struct name
 	if (r && r->input) {
 		r->o = o;
 		r->names = names;
+		r->missing = inputs->missing;
 		err = begin(r);
 	}
 	if (err < 0) {
@@ -254,20 +287,42 @@ int replay_open_inputs(struct replay **out, const struct options *o, struct name
 	return 0;
 }
 
+int replay_files(struct replay_inputs *inputs, char *const *word, unsigned n)
+{
+	struct cpufiles files;
+	int err = cpufiles_find(&files, word, n);
+
+	*inputs = (struct replay_inputs){ .n = 0 };
+	if (err < 0)
+		return err;
+	inputs->missing = files.missing;
+	inputs->in = calloc(files.n + 1, sizeof(*inputs->in));
+	err = inputs->in ? 0 : -ENOMEM;
+	for (unsigned i = 0; !err && i < files.n; i++) {
+		bool small = cpufiles_is(files.path[i]);
+		struct input **one = &inputs->in[inputs->n];
+		err = (small ? input_open_small : input_open)(one, files.path[i]);
+		inputs->n += !err;
+	}
+	while (err && inputs->n)
+		input_close(inputs->in[--inputs->n]);
+	if (err) {
+		free(inputs->in);
+		*inputs = (struct replay_inputs){ .n = 0 };
+	}
+	cpufiles_fini(&files);
+	return err;
+}
+
 int replay_open(struct replay **out, const struct options *o, struct names *names)
 {
-	struct input **in = calloc(o->argc + 1, sizeof(struct input *));
-	struct replay_inputs inputs = { .in = in };
-	int err = in ? 0 : -ENOMEM;
+	struct replay_inputs inputs;
+	int err = replay_files(&inputs, o->argv, o->argc);
 
-	for (; !err && inputs.n < (unsigned)o->argc; inputs.n += !err)
-		err = input_open(&in[inputs.n], o->argv[inputs.n]);
-	if (!err)
-		err = replay_open_inputs(out, o, names, &inputs);
-	else
-		while (inputs.n)
-			input_close(in[--inputs.n]);
-	free(in);
+	if (err)
+		return err;
+	err = replay_open_inputs(out, o, names, &inputs);
+	free(inputs.in);
 	return err;
 }
 

@@ -16,6 +16,12 @@ enum { INPUT_LINE_MAX = 1 << 20, INPUT_HEAD = 1 << 16 };
 /* path "-": standard input. 0, or -errno, said why. */
 int input_open(struct input **out, const char *path);
 
+/* With little room, for one of many: input_line() is not for these. */
+int input_open_small(struct input **out, const char *path);
+
+/* Whether both are the same file. Pipes never are. */
+bool input_same(const struct input *a, const struct input *b);
+
 /* The same of bytes in memory, which are borrowed. 0 or -ENOMEM. */
 int input_memory(struct input **out, const void *bytes, size_t len);
 void input_close(struct input *in);

@@ -22,7 +22,11 @@
 	X(COMPLETED, "completed", "complete")                                            \
 	X(GOT, "got", "getrq")                                                           \
 	X(SPLIT, "split", "split")                                                       \
-	X(REMAPPED, "remapped", "remap")
+	X(REMAPPED, "remapped", "remap")                                                 \
+	X(PLUGGED, "plugged", "plug")                                                    \
+	X(UNPLUGGED, "unplugged", "unplug")                                              \
+	X(FINISHED, "finished", "finish")                                                \
+	X(OTHER, "other", "other")
 
 enum block_stage {
 #define X(name, text, call) STAGE_##name,
@@ -79,7 +83,7 @@ struct block_device {
 	struct block_depth depth;
 	uint64_t consecutive, elsewhere; /* data issued where the one before ended; not */
 	uint64_t end;                    /* of that */
-	uint64_t queued_ns;              /* the latest one */
+	uint64_t queued_ns;              /* the latest one, of data */
 	bool issued, queued;
 };
 

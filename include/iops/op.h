@@ -93,7 +93,8 @@ enum op_layer {
  *
  *   call    block:queue (Q) getrq (G) merge (M) insert (I) issue (D) requeue (R)
  *           complete (C) split (X) remap (A); of a META one, with :discard or
- *           :passthrough (whatever else is not data) behind it
+ *           :passthrough (whatever else is not data) behind it. Without data: plug (P)
+ *           unplug (U, UT) finish (the end of a bio whose flush is complete) other
  *   kind    READ, WRITE, SYNC (flush), META
  *   dur_ns  what passed since the event before, if that is known; start_ns is that one's:
  *           Q to G, G to I, Q to M, I to D, D to R, D to C (the last D). The others have

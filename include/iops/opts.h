@@ -4,6 +4,7 @@
 #ifndef IOPS_OPTS_H
 #define IOPS_OPTS_H
 
+#include "iops/groups.h"
 #include "iops/report.h"
 #include "iops/syscalls.h"
 #include "iops/trace.h"
@@ -37,6 +38,8 @@ struct options {
 	int weight; /* enum export_weight */
 	bool follow, wait, filter, json;
 	bool format_given;
+	struct groups groups;
+	bool blkparse; /* the format is that of blkparse(1): of the verb report */
 	bool story; /* run: the layers too, if they can be had */
 	struct trace_options trace;
 	unsigned patch_after; /* stops of a call site; 0: never */

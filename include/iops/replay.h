@@ -6,6 +6,8 @@
 
 #include "iops/run.h"
 
+#include <stdbool.h>
+
 struct input;
 struct names;
 struct options;
@@ -22,7 +24,11 @@ int replay_open(struct replay **out, const struct options *o, struct names *name
 struct replay_inputs {
 	struct input **in;
 	unsigned n;
+	bool missing; /* some that belong to these are not there, said which */
 };
+
+/* Open the files that words name, as replay_open() does; in is on the heap. */
+int replay_files(struct replay_inputs *inputs, char *const *word, unsigned n);
 int replay_open_inputs(struct replay **out, const struct options *o, struct names *names,
 	const struct replay_inputs *inputs);
 

@@ -81,7 +81,7 @@ struct source {
 extern const struct source_ops source_null, source_ptrace, source_bpf, source_proc,
 	source_system;
 extern const struct source_ops source_log, source_strace, source_fs_usage,
-	source_fuse_trace;
+	source_fuse_trace, source_blktrace;
 
 /* Those that read saved traces, ending with NULL. */
 extern const struct source_ops *const source_readers[];

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
+struct groups;
 struct sink;
 struct stats;
 
@@ -29,7 +30,8 @@ struct stats;
 	X(DEVICE, "device")                                                              \
 	X(MOUNT, "mount")                                                                \
 	X(ERROR, "error")                                                                \
-	X(HOST, "host")
+	X(HOST, "host")                                                                  \
+	X(GROUP, "group")
 
 enum dim {
 #define X(name, text) DIM_##name,
@@ -113,6 +115,9 @@ struct totals {
 /* dims: bits of enum dim. file, process and call are always there. NULL: no memory. */
 struct stats *stats_new(struct names *names, unsigned dims);
 void stats_free(struct stats *s);
+
+/* What DIM_GROUP is by; borrowed. Before the first operation. */
+void stats_set_groups(struct stats *s, const struct groups *g);
 
 /* The sink that feeds s. Owned by s; closing it does nothing. */
 struct sink *stats_sink(struct stats *s);

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CAPACITY = INPUT_LINE_MAX * 4 };
+enum { CAPACITY = INPUT_LINE_MAX * 4, SMALL = INPUT_HEAD * 4 };
 
 struct input {
 	int fd; /* -1: all is in the buffer */
@@ -19,6 +19,8 @@ struct input {
 	size_t at, end, cap; /* unread bytes are buf[at ... end - 1] */
 	uint64_t before;     /* bytes before buf[0] */
 	uint64_t lines, time_ns;
+	dev_t dev; /* and inode, of a file */
+	ino_t ino;
 	bool eof, cut, skip_rest;
 };
 
@@ -37,7 +39,7 @@ static int input_new(struct input **out, const char *name)
 	return 0;
 }
 
-int input_open(struct input **out, const char *path)
+static int open_with(struct input **out, const char *path, size_t cap)
 {
 	struct input *in;
 	struct stat st;
@@ -45,7 +47,7 @@ int input_open(struct input **out, const char *path)
 
 	if (input_new(&in, std ? "standard input" : path) < 0)
 		return diag_err(ENOMEM, "%s", path);
-	in->cap = CAPACITY;
+	in->cap = cap;
 	in->fd = std ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	int err = in->fd < 0 || fstat(in->fd, &st) < 0 ? -errno : 0;
 	if (!err && S_ISDIR(st.st_mode))
@@ -58,12 +60,30 @@ int input_open(struct input **out, const char *path)
 		input_close(in);
 		return err;
 	}
-	if (S_ISREG(st.st_mode))
+	if (S_ISREG(st.st_mode)) {
 		in->time_ns =
 			st.st_mtim.tv_sec * UINT64_C(1000000000) + st.st_mtim.tv_nsec;
+		in->dev = st.st_dev;
+		in->ino = st.st_ino;
+	}
 	posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	*out = in;
 	return 0;
+}
+
+int input_open(struct input **out, const char *path)
+{
+	return open_with(out, path, CAPACITY);
+}
+
+int input_open_small(struct input **out, const char *path)
+{
+	return open_with(out, path, SMALL);
+}
+
+bool input_same(const struct input *a, const struct input *b)
+{
+	return a->ino && a->ino == b->ino && a->dev == b->dev;
 }
 
 int input_memory(struct input **out, const void *bytes, size_t len)

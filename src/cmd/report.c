@@ -1,6 +1,7 @@
 /*
  * report.c - iops report: the report of a saved log or of another tool's trace
  */
+#include "iops/blklines.h"
 #include "iops/cmd.h"
 #include "iops/diag.h"
 #include "iops/log.h"
@@ -128,12 +129,16 @@ static int report(const struct options *o)
 	if (out_clash(output, o->log, o->argv))
 		return 2;
 	signal(SIGPIPE, SIG_IGN);
+	if (o->blkparse)
+		return blklines(o);
 	w.log.fd = -1;
 	if (out_open(&w.out, output) < 0)
 		return 1;
 	opts_terminal((struct options *)o, w.out.fd);
 	w.names = names_new();
 	w.stats = w.names ? stats_new(w.names, o->dims) : NULL;
+	if (w.stats)
+		stats_set_groups(w.stats, &o->groups);
 	int err =
 		w.stats ? replay_open(&w.replay, o, w.names) : diag_err(ENOMEM, "report");
 	/* What is there is emptied only when there is something to be put in its place.
@@ -159,8 +164,13 @@ const struct command command_report = {
 	.name = "report",
 	.args = "[options] FILE...",
 	.help = "report a saved log, or the trace of another tool\n"
-		"\nFILE is a log of iops, or text of strace, fs_usage or a FUSE trace; - "
-		"is\nstandard input. Exit status 3: part of it could not be read.",
-	.takes = "ofJHBSTCePYIMAZilURLqv",
+		"\nFILE is a log of iops, text of strace, fs_usage or a FUSE trace, or a "
+		"block\n"
+		"trace of blktrace: X, X.blktrace.0 or a folder for the files of all "
+		"CPUs, a\n"
+		"dump of blkparse, a pipe; - is standard input. --format blkparse prints "
+		"the\n"
+		"events of a block trace. Exit status 3: part of it could not be read.",
+	.takes = "ofJHBSTCegPYIMAZilURLqv",
 	.main = report,
 };

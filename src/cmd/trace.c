@@ -74,6 +74,6 @@ const struct command command_trace = {
 		"or CAP_BPF and CAP_PERFMON. Ends with the command or the processes, "
 		"after\n"
 		"--duration, or with Ctrl-C.",
-	.takes = "ofJHBSTCePYIldiNWURLqvypcujDmtgznrakxQsw",
+	.takes = "ofJHBSTCePYIldiNWURLqvypcujDmt1znrakxQsw",
 	.main = trace,
 };

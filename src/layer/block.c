@@ -43,6 +43,10 @@ static const int8_t span_of[NSTAGES] = {
 	[STAGE_GOT] = SPAN_Q2G,
 	[STAGE_SPLIT] = -1,
 	[STAGE_REMAPPED] = -1,
+	[STAGE_PLUGGED] = -1,
+	[STAGE_UNPLUGGED] = -1,
+	[STAGE_FINISHED] = -1,
+	[STAGE_OTHER] = -1,
 };
 
 const char *block_stage_name(unsigned stage)
@@ -216,11 +220,12 @@ static int put_event(struct block_sums *s, const struct op *op, uint16_t c)
 	s->count[stage]++;
 	if (stage < SHOWN_STAGES)
 		err = add(&s->stage[stage][class], op);
-	if (!err && stage == STAGE_QUEUED)
+	if (!err && stage == STAGE_QUEUED && op->want)
 		err = queue(s, d, op);
 	if (!err && stage == STAGE_COMPLETED)
 		err = add(&d->completed[class], op);
-	if (!err && timed && span_of[stage] >= 0)
+	/* Latencies are those of data. */
+	if (!err && timed && span_of[stage] >= 0 && op->want && !(c & CODE_PASSTHROUGH))
 		err = hist_add(&s->span[span_of[stage]], op->dur_ns);
 	if (stage == STAGE_ISSUED)
 		issue(d, op);

@@ -105,10 +105,19 @@ static void put_latencies(FILE *out, const struct block_sums *s)
 	json_put(out, o);
 }
 
+/* Events without data, where there were any. */
+static void put_rest(FILE *out, const struct block_sums *s)
+{
+	for (unsigned i = STAGE_PLUGGED; i < NSTAGES; i++)
+		if (s->count[i])
+			fprintf(out, ",\n   \"%s\": %llu", block_stage_name(i),
+				(unsigned long long)s->count[i]);
+}
+
 static int put_by(
 	FILE *out, const struct block_sums *s, const struct report_in *in, bool devices)
 {
-	static const enum dim dims[] = { DIM_FILE, DIM_PROCESS, DIM_CALL };
+	static const enum dim dims[] = { DIM_FILE, DIM_PROCESS, DIM_CALL, DIM_GROUP };
 	const char *comma = "";
 	int err = 0;
 
@@ -121,7 +130,8 @@ static int put_by(
 		}
 		fputs(" ],", out);
 	}
-	for (unsigned i = 0; i < 3 && !err; i++) {
+	bool groups = stats_dims(in->stats) >> DIM_GROUP & 1;
+	for (unsigned i = 0; i < (groups ? 4 : 3) && !err; i++) {
 		fputs(i ? "," : "", out);
 		err = json_breakdown(out, in, dims[i]);
 	}
@@ -151,6 +161,7 @@ static int json(FILE *out, const void *sums, const struct report_in *main)
 			fprintf(out, ",\n   \"split\": %llu,\n   \"remapped\": %llu",
 				(unsigned long long)s->count[STAGE_SPLIT],
 				(unsigned long long)s->count[STAGE_REMAPPED]);
+			put_rest(out, s);
 			put_latencies(out, s);
 		}
 		if (s->depth.max) {

@@ -362,7 +362,7 @@ int reread_rows(const struct reread_rows *r, const cJSON *by, const cJSON *runni
 	/* Threads are found by their processes, which must be there. */
 	static const enum dim order[] = { DIM_PROCESS, DIM_FILE, DIM_DIR, DIM_TYPE,
 		DIM_THREAD, DIM_COMMAND, DIM_CALL, DIM_KIND, DIM_DEVICE, DIM_MOUNT,
-		DIM_ERROR, DIM_HOST };
+		DIM_ERROR, DIM_HOST, DIM_GROUP };
 	const cJSON *one;
 	int err = 0;
 

@@ -31,6 +31,7 @@ static const char *const by_default[NDIMS] = {
 	[DIM_DEVICE] = "device",
 	[DIM_MOUNT] = "mount",
 	[DIM_HOST] = "host",
+	[DIM_GROUP] = "group",
 };
 static const char data_default[] =
 	" read_operations read_bytes write_operations write_bytes all_time_ns";

@@ -5,6 +5,7 @@
  * they are the sum of the rows by call.
  */
 #include "iops/stats.h"
+#include "iops/groups.h"
 #include "iops/layer.h"
 #include "iops/map.h"
 #include "iops/sink.h"
@@ -41,6 +42,7 @@ struct stats {
 	struct fault *fault;
 	size_t nfault, capfault;
 	struct totals totals;
+	const struct groups *groups; /* or NULL */
 	unsigned run; /* the one that operations are of, and its host's name */
 	uint32_t host;
 	struct stats *layer[NLAYERS]; /* others than LAYER_MAIN, each on its own */
@@ -102,6 +104,16 @@ static int64_t proc_at(struct stats *s, pid_t pid, bool fresh)
 	return s->last_proc = at - 1;
 }
 
+/* The name of the group of its thread or process. 0: it is in none. */
+static uint32_t group_of(struct stats *s, const struct op *op)
+{
+	int g = s->groups ? groups_of(s->groups, op->tid) : -1;
+
+	if (g < 0 && s->groups)
+		g = groups_of(s->groups, op->pid);
+	return g < 0 ? 0 : names_add(s->names, s->groups->name[g], s->groups->len[g]);
+}
+
 static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t key[2])
 {
 	const struct file *f = names_file(s->names, op->file);
@@ -147,6 +159,9 @@ static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t 
 		break;
 	case DIM_HOST:
 		key[0] = s->host;
+		break;
+	case DIM_GROUP:
+		key[0] = group_of(s, op);
 		break;
 	default:
 		key[0] = 0;
@@ -469,6 +484,11 @@ void stats_free(struct stats *s)
 	free(s);
 }
 
+void stats_set_groups(struct stats *s, const struct groups *g)
+{
+	s->groups = g;
+}
+
 struct sink *stats_sink(struct stats *s)
 {
 	return &s->sink;
@@ -504,8 +524,8 @@ const void *stats_layer_sums(const struct stats *s, unsigned layer)
 
 struct stats *stats_layer_of(struct stats *s, unsigned layer)
 {
-	if (!s->layer[layer])
-		s->layer[layer] = stats_new(s->names, s->dims);
+	if (!s->layer[layer] && (s->layer[layer] = stats_new(s->names, s->dims)))
+		s->layer[layer]->groups = s->groups;
 	return s->layer[layer];
 }
 

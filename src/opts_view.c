@@ -1,0 +1,42 @@
+/*
+ * opts_view.c - what reports look like where they go to
+ */
+#include "iops/opts.h"
+
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* no-color.org, CLICOLOR_FORCE, and TERM=dumb for what is not a real terminal. */
+static bool wants_colour(const struct options *o, bool terminal)
+{
+	const char *none = getenv("NO_COLOR"), *force = getenv("CLICOLOR_FORCE"),
+		   *term = getenv("TERM");
+
+	if (o->colour != COLOUR_AUTO)
+		return o->colour == COLOUR_ALWAYS;
+	if (none && *none)
+		return false;
+	if (force && *force && strcmp(force, "0"))
+		return true;
+	return terminal && term && strcmp(term, "dumb");
+}
+
+void opts_terminal(struct options *o, int fd)
+{
+	struct winsize size;
+	const char *columns = getenv("COLUMNS");
+	bool terminal = isatty(fd);
+
+	if (columns && atoi(columns) > 0)
+		o->view.width = atoi(columns);
+	else if (terminal && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
+		o->view.width = size.ws_col;
+	else if (terminal)
+		o->view.width = 80;
+	o->view.colour = wants_colour(o, terminal);
+	o->view.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") &&
+		       !(getenv("TERM") && !strcmp(getenv("TERM"), "dumb") && terminal);
+}

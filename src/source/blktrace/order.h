@@ -1,0 +1,36 @@
+/*
+ * order.h - the records of all CPUs in the order of time.
+ *
+ * Files are of one CPU each and in order by themselves. A pipe has runs of records that
+ * are in order: as many of it are held back as it takes to sort them, but no more than
+ * ORDER_WINDOW.
+ */
+#ifndef IOPS_BLKTRACE_ORDER_H
+#define IOPS_BLKTRACE_ORDER_H
+
+#include "feed.h"
+
+enum { ORDER_WINDOW = 1 << 15 };
+
+struct order {
+	struct feed *feed;
+	unsigned nfeed;
+	struct lane *lane;
+	unsigned nlane, last;  /* last: the lane that was added to latest */
+	unsigned *heap, nheap; /* lanes that are not empty, the earliest first */
+	struct blk_rec *note;  /* that wait for the event behind them */
+	unsigned nnote;
+	size_t held;
+	bool ended;    /* of the one feed of a pipe */
+	uint64_t late; /* records that came after the window had gone on */
+	uint64_t at;   /* of the latest that went out */
+};
+
+/* Inputs are borrowed. 0 or -ENOMEM. */
+int order_init(struct order *o, struct input *const *in, unsigned n);
+void order_fini(struct order *o);
+
+/* The next record; borrowed until the next call. 1; 0 at the end; -errno. */
+int order_next(struct order *o, struct blk_rec *r);
+
+#endif

@@ -1,0 +1,332 @@
+/*
+ * track.c - records to operations: names, devices, times, and which is the main one
+ */
+#include "track.h"
+#include "iops/names.h"
+#include "iops/sink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HELD_MAX = 1 << 17, COMMS_MAX = 1 << 20, DEVS_MAX = 1 << 12 };
+
+static const char *const call_name[] = {
+#define X(name, call) call,
+	TRACK_CALLS(X)
+#undef X
+};
+
+void track_init(struct track *t, struct names *names)
+{
+	static const char *const word[3] = { "", ":discard", ":passthrough" };
+	char name[40];
+
+	t->names = names;
+	for (unsigned i = 0; i < NTRACK_CALLS; i++)
+		for (unsigned w = 0; w < 3; w++) {
+			int n = snprintf(
+				name, sizeof(name), "block:%s%s", call_name[i], word[w]);
+			t->call[i][w] = names_call(names, name, n);
+		}
+	t->q2c = names_call(names, "block:q2c", 9);
+	t->d2c = names_call(names, "block:d2c", 9);
+}
+
+void track_fini(struct track *t)
+{
+	for (size_t i = 0; i < t->devs.cap; i++)
+		free((void *)t->devs.slot[i].value);
+	map_fini(&t->devs);
+	map_fini(&t->comms);
+	flight_fini(&t->flight);
+	free(t->held);
+}
+
+static int hold(struct track *t, const struct op *op)
+{
+	if (t->nheld == t->capheld) {
+		size_t cap = t->capheld ? 2 * t->capheld : 256;
+		struct op *more = realloc(t->held, cap * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		t->held = more;
+		t->capheld = cap;
+	}
+	t->held[t->nheld++] = *op;
+	return 0;
+}
+
+static void put(struct track *t, const struct op *op)
+{
+	int err = t->err;
+
+	if (!err)
+		err = t->main == MAIN_UNKNOWN ? hold(t, op) : sink_put(t->to, op);
+	t->err = err;
+}
+
+/* Let go what was held, and of the main layer only what counts there. */
+static void decide(struct track *t, enum track_main by)
+{
+	uint16_t call = t->call[by == MAIN_QUEUE ? CALL_QUEUE : CALL_ISSUE][0];
+
+	t->main = by;
+	for (size_t i = 0; i < t->nheld; i++) {
+		const struct op *op = &t->held[i];
+		if (op->layer != LAYER_MAIN ||
+			(by != MAIN_COMPLETE && (op->call & OP_CALL) == call))
+			put(t, op);
+	}
+	free(t->held);
+	t->held = NULL;
+	t->nheld = t->capheld = 0;
+}
+
+/* The trace has no completions: what of the rest it has. */
+static void decide_without(struct track *t)
+{
+	enum track_main by = MAIN_QUEUE;
+
+	for (size_t i = 0; i < t->nheld; i++)
+		if (t->held[i].layer == LAYER_MAIN &&
+			(t->held[i].call & OP_CALL) == t->call[CALL_ISSUE][0])
+			by = MAIN_ISSUE;
+	decide(t, by);
+}
+
+void track_put(struct track *t, const struct op *op)
+{
+	put(t, op);
+	if (t->main == MAIN_UNKNOWN && t->nheld >= HELD_MAX)
+		decide_without(t);
+}
+
+void track_main(struct track *t, const struct op *op, enum track_main by)
+{
+	struct op main = *op;
+
+	if (op->kind != OP_READ && op->kind != OP_WRITE)
+		return;
+	if (by == MAIN_COMPLETE && t->main == MAIN_UNKNOWN)
+		decide(t, MAIN_COMPLETE);
+	if (t->main != MAIN_UNKNOWN && t->main != by)
+		return;
+	main.layer = LAYER_MAIN;
+	main.fd = -1;
+	if (by != MAIN_COMPLETE)
+		main.dur_ns = OP_NO_TIME;
+	put(t, &main);
+}
+
+/* Numbers that Linux gives for ever; the others are as the machine chose. */
+static int name_device(char *out, size_t size, uint32_t dev, const char *stem)
+{
+	unsigned major = dev >> 20, minor = dev & 0xfffff;
+	static const struct {
+		uint8_t major;
+		const char *name;
+	} plain[] = { { 1, "ram" }, { 2, "fd" }, { 7, "loop" }, { 9, "md" }, { 11, "sr" },
+		{ 43, "nbd" } };
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+		if (plain[i].major == major)
+			return snprintf(out, size, "/dev/%s%u", plain[i].name, minor);
+	if (major == 8 || (major >= 65 && major <= 71)) {
+		unsigned disk = (major == 8 ? 0 : (major - 64) * 16) + (minor >> 4 & 0xf);
+		char letters[3] = { 0 };
+		int n = 0;
+		if (disk >= 26)
+			letters[n++] = (char)('a' + disk / 26 - 1);
+		letters[n] = (char)('a' + disk % 26);
+		return minor & 15
+			       ? snprintf(out, size, "/dev/sd%s%u", letters, minor & 15)
+			       : snprintf(out, size, "/dev/sd%s", letters);
+	}
+	static const char *const like[] = { "dm-", "nvme", "vd", "xvd", "zram", "mmcblk",
+		"nullb", "pmem", "bcache", "rbd" };
+	for (size_t i = 0; stem && i < sizeof(like) / sizeof(*like); i++)
+		if (!strncmp(stem, like[i], strlen(like[i])))
+			return snprintf(out, size, "/dev/%.60s", stem);
+	return snprintf(out, size, "/dev/block/%u:%u", major, minor);
+}
+
+static struct bdev *device_of(struct track *t, uint32_t dev)
+{
+	if (t->dev && t->dev->dev == dev)
+		return t->dev;
+	t->dev = (struct bdev *)map_get(&t->devs, dev, 1);
+	if (t->dev || t->err)
+		return t->dev;
+	/* More than a machine has: the numbers are not to be believed. */
+	if (t->devs.n >= DEVS_MAX)
+		return t->dev = (struct bdev *)map_get(&t->devs, t->devs.slot[0].a, 1);
+	struct bdev *d = calloc(1, sizeof(*d));
+	char path[80];
+	/* The name is of one device: the first. */
+	int n = name_device(path, sizeof(path), dev, t->devs.n ? NULL : t->stem);
+	struct file f = { .path = names_add(t->names, path, n),
+		.major = dev >> 20,
+		.minor = dev & 0xfffff,
+		.type = FILE_BLOCK };
+	if (!d || map_put(&t->devs, dev, 1, (uintptr_t)d) < 0) {
+		free(d);
+		t->err = -ENOMEM;
+		return NULL;
+	}
+	d->dev = dev;
+	d->flush = NEVER;
+	d->file = names_add_file(t->names, &f);
+	struct op op = { .kind = OP_DEVICE,
+		.layer = LAYER_BLOCK,
+		.fd = (int32_t)(dev & INT32_MAX),
+		.file = d->file,
+		.offset = OP_NO_OFFSET,
+		.dur_ns = OP_NO_TIME };
+	track_put(t, &op);
+	return t->dev = d;
+}
+
+struct who track_who(const struct track *t, const struct blk_rec *r)
+{
+	int32_t tid = (int32_t)(r->pid & INT32_MAX);
+	uint32_t comm = (uint32_t)map_get(&t->comms, r->pid, 1);
+
+	return (struct who){ tid, comm };
+}
+
+static uint64_t since_base(const struct track *t, uint64_t at)
+{
+	uint64_t ns = at > t->base ? at - t->base : 0;
+
+	return ns > INT64_MAX ? INT64_MAX : ns;
+}
+
+void track_since(struct track *t, struct op *op, uint64_t from, uint64_t at)
+{
+	op->start_ns = since_base(t, from == NEVER ? at : from);
+	op->dur_ns = from == NEVER ? OP_NO_TIME : at > from ? at - from : 0;
+	if (op->dur_ns != OP_NO_TIME && op->dur_ns > INT64_MAX)
+		op->dur_ns = INT64_MAX;
+}
+
+void track_whose(struct op *op, struct who who)
+{
+	op->pid = op->tid = who.tid;
+	op->comm = who.comm;
+}
+
+struct op track_op(
+	struct track *t, const struct blk_rec *r, enum track_call call, unsigned kind)
+{
+	struct bdev *d = device_of(t, r->dev);
+	bool discard = r->action & BLK_DISCARD;
+	struct op op = {
+		.start_ns = since_base(t, r->time),
+		.dur_ns = OP_NO_TIME,
+		.ret = r->bytes,
+		.want = r->bytes,
+		.offset = r->sector > INT64_MAX >> 9 ? OP_NO_OFFSET
+						     : (int64_t)(r->sector << 9),
+		.file = d ? d->file : 0,
+		.fd = (int32_t)(r->dev & INT32_MAX),
+		.kind = kind,
+		.layer = LAYER_BLOCK,
+		.call = t->call[call][kind != OP_META || call >= CALL_PLUG ? 0
+				      : discard                            ? 1
+									   : 2],
+	};
+
+	track_whose(&op, track_who(t, r));
+	return op;
+}
+
+void track_span(
+	struct track *t, const struct op *like, uint16_t call, uint64_t from, uint64_t at)
+{
+	struct op op = *like;
+
+	if (from == NEVER)
+		return;
+	op.kind = OP_SPAN;
+	op.call = call;
+	track_since(t, &op, from, at);
+	track_put(t, &op);
+}
+
+static int name_process(struct track *t, const struct blk_rec *r)
+{
+	const char *comm = (const char *)record_payload(r);
+	uint32_t id = names_add(t->names, comm, strnlen(comm, r->len));
+
+	if (!id || (t->comms.n >= COMMS_MAX && !map_get(&t->comms, r->pid, 1)))
+		return 0;
+	return map_put(&t->comms, r->pid, 1, id);
+}
+
+static unsigned kind_of(const struct blk_rec *r)
+{
+	if (r->action & (BLK_PC | BLK_DISCARD | BLK_ZONES))
+		return OP_META;
+	if (!r->bytes)
+		return r->action & BLK_FLUSH ? OP_SYNC : OP_META;
+	return r->action & BLK_WRITE ? OP_WRITE : OP_READ;
+}
+
+static void event(struct track *t, const struct blk_rec *r)
+{
+	unsigned act = record_act(r), kind = kind_of(r);
+	enum track_call call =
+		act == ACT_PLUG || act == ACT_ZONE_PLUG ? CALL_PLUG
+		: act == ACT_UNPLUG || act == ACT_UNPLUG_TIMER || act == ACT_ZONE_UNPLUG
+			? CALL_UNPLUG
+			: CALL_OTHER;
+
+	if (call == CALL_OTHER && act && act < ACT_ABORT && act != ACT_SLEEPRQ &&
+		act != ACT_BOUNCE) {
+		bool wet = r->bytes && !(r->action & BLK_PC);
+		if (!device_of(t, r->dev))
+			return;
+		(wet || act == ACT_REMAP || act == ACT_SPLIT ? track_wet : track_dry)(
+			t, r, kind);
+		return;
+	}
+	struct op op = track_op(t, r, call, OP_META);
+	op.want = op.ret = 0;
+	op.offset = OP_NO_OFFSET;
+	track_put(t, &op);
+}
+
+int track_take(struct track *t, const struct blk_rec *r)
+{
+	unsigned act = record_act(r);
+
+	if (record_is_note(r) && act == NOTE_PROCESS)
+		return name_process(t, r);
+	if (record_is_note(r) && act == NOTE_TIMESTAMP)
+		return 0;
+	if (!t->begun && !record_is_note(r)) {
+		t->base = t->end = r->time;
+		t->begun = true;
+	}
+	if (record_is_note(r)) {
+		struct op op = track_op(t, r, CALL_OTHER, OP_META);
+		track_since(t, &op, NEVER, t->end);
+		op.ret = op.want = 0;
+		op.offset = OP_NO_OFFSET;
+		track_put(t, &op);
+		return t->err;
+	}
+	if (r->time > t->end)
+		t->end = r->time;
+	event(t, r);
+	return t->err;
+}
+
+int track_end(struct track *t)
+{
+	if (t->main == MAIN_UNKNOWN)
+		decide_without(t);
+	return t->err;
+}
