@@ -118,7 +118,8 @@ static bool followed(struct feed *f, size_t n)
 {
 	ssize_t got = have(f, n + 4);
 
-	return got == (ssize_t)n || (got >= (ssize_t)n + 4 && begins(f, f->at + n));
+	f->sure = got >= (ssize_t)n + 4 && begins(f, f->at + n);
+	return f->sure || got == (ssize_t)n;
 }
 
 /* Where a record begins before the end of this one, whose length is not to be trusted. */

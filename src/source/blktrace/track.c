@@ -188,12 +188,15 @@ static struct bdev *device_of(struct track *t, uint32_t dev)
 	return t->dev = d;
 }
 
-struct who track_who(const struct track *t, const struct blk_rec *r)
+struct who track_who(struct track *t, const struct blk_rec *r)
 {
-	int32_t tid = (int32_t)(r->pid & INT32_MAX);
-	uint32_t comm = (uint32_t)map_get(&t->comms, r->pid, 1);
+	unsigned i = r->pid % TRACK_RECENT;
 
-	return (struct who){ tid, comm };
+	if (t->recent[i].pid != r->pid || !t->recent[i].comm) {
+		t->recent[i].pid = r->pid;
+		t->recent[i].comm = (uint32_t)map_get(&t->comms, r->pid, 1);
+	}
+	return (struct who){ (int32_t)(r->pid & INT32_MAX), t->recent[i].comm };
 }
 
 static uint64_t since_base(const struct track *t, uint64_t at)
@@ -262,6 +265,7 @@ static int name_process(struct track *t, const struct blk_rec *r)
 
 	if (!id || (t->comms.n >= COMMS_MAX && !map_get(&t->comms, r->pid, 1)))
 		return 0;
+	t->recent[r->pid % TRACK_RECENT].comm = 0;
 	return map_put(&t->comms, r->pid, 1, id);
 }
 
