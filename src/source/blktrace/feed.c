@@ -118,8 +118,7 @@ static bool followed(struct feed *f, size_t n)
 {
 	ssize_t got = have(f, n + 4);
 
-	f->sure = got >= (ssize_t)n + 4 && begins(f, f->at + n);
-	return f->sure || got == (ssize_t)n;
+	return got == (ssize_t)n || (got >= (ssize_t)n + 4 && begins(f, f->at + n));
 }
 
 /* Where a record begins before the end of this one, whose length is not to be trusted. */

@@ -36,7 +36,6 @@ struct feed {
 	size_t taken;            /* bytes before at that the input still holds */
 	int cpu;                 /* by the file's name; -1: of all of them */
 	bool swapped, begun, eof;
-	bool sure;        /* a record begins at at: that was looked up */
 	unsigned version; /* bytes of a header, of the first record */
 	uint64_t fault[NFEED_FAULTS],
 		first[NFEED_FAULTS]; /* how many; byte of the first */
