@@ -344,6 +344,26 @@ static int set_patch_after(struct options *o, const char *arg)
 	return 0;
 }
 
+/* Whether it is an option of what reports look like, without a value. */
+static bool set_view(struct view *v, int id)
+{
+	switch (id) {
+	case 'H':
+		return v->histogram = true;
+	case 'U':
+		v->units = UNITS_SI;
+		return true;
+	case 'R':
+		v->units = UNITS_RAW;
+		return true;
+	case 'q':
+		return v->quiet = true;
+	case 'v':
+		return v->verbose = true;
+	}
+	return false;
+}
+
 static int set_option(struct options *o, int id, const char *arg)
 {
 	switch (id) {
@@ -354,9 +374,6 @@ static int set_option(struct options *o, int id, const char *arg)
 		return set_format(o, arg);
 	case 'J':
 		return set_format(o, "json");
-	case 'H':
-		o->view.histogram = true;
-		return 0;
 	case 'B':
 		return each_word(arg, add_by, o);
 	case 'S':
@@ -409,25 +426,13 @@ static int set_option(struct options *o, int id, const char *arg)
 		return 0;
 	case 'E':
 		return set_patch_after(o, arg);
-	case 'U':
-		o->view.units = UNITS_SI;
-		return 0;
-	case 'R':
-		o->view.units = UNITS_RAW;
-		return 0;
 	case 'L':
 		return set_colour(o, arg);
-	case 'q':
-		o->view.quiet = true;
-		return 0;
-	case 'v':
-		o->view.verbose = true;
-		return 0;
 	case 'O':
 		o->story = true;
 		return 0;
 	}
-	return opts_trace_set(&o->trace, id, arg);
+	return set_view(&o->view, id) ? 0 : opts_trace_set(&o->trace, id, arg);
 }
 
 static void defaults(struct options *o)

@@ -72,7 +72,7 @@ int track_take(struct track *t, const struct blk_rec *r);
 /* No more of them. 0 or -errno. */
 int track_end(struct track *t);
 
-/* The parts of track.c and events.c. */
+/* What take.c and events.c need. */
 
 /* The operation of an event that began at from, NEVER: nobody knows when. */
 struct op track_op(
@@ -86,6 +86,8 @@ void track_span(struct track *t, const struct op *like, uint16_t call, uint64_t 
 /* The same as an operation of the main layer. */
 void track_main(struct track *t, const struct op *op, enum track_main by);
 
+/* The device of a number, named first; NULL: no memory. */
+struct bdev *track_device(struct track *t, uint32_t dev);
 struct who track_who(struct track *t, const struct blk_rec *r);
 
 /* Events that have a place of their own. */
