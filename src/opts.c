@@ -344,28 +344,36 @@ static int set_patch_after(struct options *o, const char *arg)
 	return 0;
 }
 
-/* Whether it is an option of what reports look like, without a value. */
-static bool set_view(struct view *v, int id)
+/* Options without an argument; whether it is one. */
+static bool set_flag(struct options *o, int id)
 {
-	switch (id) {
-	case 'H':
-		return v->histogram = true;
-	case 'U':
-		v->units = UNITS_SI;
-		return true;
-	case 'R':
-		v->units = UNITS_RAW;
-		return true;
-	case 'q':
-		return v->quiet = true;
-	case 'v':
-		return v->verbose = true;
-	}
-	return false;
+	struct view *v = &o->view;
+	bool *const on = id == 'H'   ? &v->histogram
+			 : id == 'q' ? &v->quiet
+			 : id == 'v' ? &v->verbose
+			 : id == 'W' ? &o->wait
+			 : id == 'O' ? &o->story
+				     : NULL;
+
+	if (on)
+		*on = true;
+	else if (id == 'N')
+		o->follow = false;
+	else if (id == 'F')
+		o->filter = false;
+	else if (id == 'G')
+		o->patch_after = 0;
+	else if (id == 'U' || id == 'R')
+		v->units = id == 'U' ? UNITS_SI : UNITS_RAW;
+	else
+		return false;
+	return true;
 }
 
 static int set_option(struct options *o, int id, const char *arg)
 {
+	if (set_flag(o, id))
+		return 0;
 	switch (id) {
 	case 'o':
 		o->output = arg;
@@ -412,27 +420,12 @@ static int set_option(struct options *o, int id, const char *arg)
 		return seconds("duration", arg, &o->duration_ns);
 	case 'i':
 		return seconds("interval", arg, &o->interval_ns);
-	case 'N':
-		o->follow = false;
-		return 0;
-	case 'W':
-		o->wait = true;
-		return 0;
-	case 'F':
-		o->filter = false;
-		return 0;
-	case 'G':
-		o->patch_after = 0;
-		return 0;
 	case 'E':
 		return set_patch_after(o, arg);
 	case 'L':
 		return set_colour(o, arg);
-	case 'O':
-		o->story = true;
-		return 0;
 	}
-	return set_view(&o->view, id) ? 0 : opts_trace_set(&o->trace, id, arg);
+	return opts_trace_set(&o->trace, id, arg);
 }
 
 static void defaults(struct options *o)

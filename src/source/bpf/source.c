@@ -234,7 +234,7 @@ static int ebpf_step(struct source *base, struct sink *to)
 	ebpf_load_sums(b);
 	tell_lost(b, true);
 	note_lost(b);
-	if (!b->all)
+	if (b->launch)
 		ebpf_life_end(b);
 	return b->error ? b->error : n < 0 ? n : 0;
 }
