@@ -24,7 +24,7 @@ DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqli
            nettle-dev libbpf-dev bpftool clang
 TESTDEBS := libcmocka-dev liburing-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
-           redis-server redis-tools util-linux mount e2fsprogs sudo fio nodejs zstd $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
+           redis-server redis-tools util-linux mount e2fsprogs sudo fio nodejs zstd blktrace $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
 CROSSDEBS := libc6-dev libgcc-12-dev libcmocka-dev $(filter lib% nettle-dev,$(DEBS))
 SOAKDEBS := libpython3-testsuite golang-go default-jdk-headless luajit stress-ng rsync dpkg-dev zlib1g-dev gdb xz-utils bzip2
 

@@ -344,8 +344,36 @@ static int set_patch_after(struct options *o, const char *arg)
 	return 0;
 }
 
+/* Options without an argument; whether it is one. */
+static bool set_flag(struct options *o, int id)
+{
+	struct view *v = &o->view;
+	bool *const on = id == 'H'   ? &v->histogram
+			 : id == 'q' ? &v->quiet
+			 : id == 'v' ? &v->verbose
+			 : id == 'W' ? &o->wait
+			 : id == 'O' ? &o->story
+				     : NULL;
+
+	if (on)
+		*on = true;
+	else if (id == 'N')
+		o->follow = false;
+	else if (id == 'F')
+		o->filter = false;
+	else if (id == 'G')
+		o->patch_after = 0;
+	else if (id == 'U' || id == 'R')
+		v->units = id == 'U' ? UNITS_SI : UNITS_RAW;
+	else
+		return false;
+	return true;
+}
+
 static int set_option(struct options *o, int id, const char *arg)
 {
+	if (set_flag(o, id))
+		return 0;
 	switch (id) {
 	case 'o':
 		o->output = arg;
@@ -354,9 +382,6 @@ static int set_option(struct options *o, int id, const char *arg)
 		return set_format(o, arg);
 	case 'J':
 		return set_format(o, "json");
-	case 'H':
-		o->view.histogram = true;
-		return 0;
 	case 'B':
 		return each_word(arg, add_by, o);
 	case 'S':
@@ -395,37 +420,10 @@ static int set_option(struct options *o, int id, const char *arg)
 		return seconds("duration", arg, &o->duration_ns);
 	case 'i':
 		return seconds("interval", arg, &o->interval_ns);
-	case 'N':
-		o->follow = false;
-		return 0;
-	case 'W':
-		o->wait = true;
-		return 0;
-	case 'F':
-		o->filter = false;
-		return 0;
-	case 'G':
-		o->patch_after = 0;
-		return 0;
 	case 'E':
 		return set_patch_after(o, arg);
-	case 'U':
-		o->view.units = UNITS_SI;
-		return 0;
-	case 'R':
-		o->view.units = UNITS_RAW;
-		return 0;
 	case 'L':
 		return set_colour(o, arg);
-	case 'q':
-		o->view.quiet = true;
-		return 0;
-	case 'v':
-		o->view.verbose = true;
-		return 0;
-	case 'O':
-		o->story = true;
-		return 0;
 	}
 	return opts_trace_set(&o->trace, id, arg);
 }

@@ -23,7 +23,7 @@ struct groups {
 int groups_add(struct groups *g, const char *text);
 void groups_fini(struct groups *g);
 
-/* The group of a process, from 0 on; -1: none. */
-int groups_of(const struct groups *g, pid_t pid);
+/* The group of a thread, or else of its process, from 0 on; -1: none. */
+int groups_of(const struct groups *g, pid_t tid, pid_t pid);
 
 #endif

@@ -76,6 +76,14 @@ struct block_depth {
 	bool any;
 };
 
+/* How far data is from the data before it, in sectors; the first is from sector 0. */
+struct block_seek {
+	struct hist distance;
+	uint64_t begin, end; /* of the data before */
+};
+
+enum { SEEK_QUEUED, SEEK_ISSUED, NSEEKS };
+
 struct block_device {
 	uint32_t dev;  /* major << 20 | minor */
 	uint32_t file; /* its node; 0 unknown */
@@ -85,6 +93,7 @@ struct block_device {
 	uint64_t end;                    /* of that */
 	uint64_t queued_ns;              /* the latest one, of data */
 	bool issued, queued;
+	struct block_seek seek[NSEEKS];
 };
 
 struct block_sums {

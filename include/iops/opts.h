@@ -40,7 +40,7 @@ struct options {
 	bool format_given;
 	struct groups groups;
 	bool blkparse; /* the format is that of blkparse(1): of the verb report */
-	bool story; /* run: the layers too, if they can be had */
+	bool story;    /* run: the layers too, if they can be had */
 	struct trace_options trace;
 	unsigned patch_after; /* stops of a call site; 0: never */
 	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;

@@ -57,7 +57,9 @@ void groups_fini(struct groups *g)
 	*g = (struct groups){ .n = 0 };
 }
 
-int groups_of(const struct groups *g, pid_t pid)
+int groups_of(const struct groups *g, pid_t tid, pid_t pid)
 {
-	return (int)map_get(&g->pids, pid, 0) - 1;
+	uintptr_t at = map_get(&g->pids, tid, 0);
+
+	return (int)(at ? at : map_get(&g->pids, pid, 0)) - 1;
 }

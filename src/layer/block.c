@@ -182,6 +182,20 @@ static void depth_change(struct block_depth *d, int by, uint64_t at_ns)
 		d->max = d->now;
 }
 
+/* Nothing where they touch; as btt(1) has it. */
+static int seek(struct block_seek *k, const struct op *op)
+{
+	if (!op->want || op->offset < 0)
+		return 0;
+	uint64_t begin = (uint64_t)op->offset >> 9, end = begin + (op->want >> 9);
+	bool near = (begin >= k->begin && begin <= k->end) ||
+		    (end >= k->begin && end <= k->end);
+	uint64_t far = near ? 0 : begin > k->end ? begin - k->end : k->begin - begin;
+	k->begin = begin;
+	k->end = end;
+	return hist_add(&k->distance, far);
+}
+
 static void issue(struct block_device *d, const struct op *op)
 {
 	if ((op->kind != OP_READ && op->kind != OP_WRITE) || op->offset < 0)
@@ -227,6 +241,10 @@ static int put_event(struct block_sums *s, const struct op *op, uint16_t c)
 	/* Latencies are those of data. */
 	if (!err && timed && span_of[stage] >= 0 && op->want && !(c & CODE_PASSTHROUGH))
 		err = hist_add(&s->span[span_of[stage]], op->dur_ns);
+	if (!err && stage == STAGE_QUEUED && !(c & CODE_PASSTHROUGH))
+		err = seek(&d->seek[SEEK_QUEUED], op);
+	if (!err && stage == STAGE_ISSUED && !(c & CODE_PASSTHROUGH))
+		err = seek(&d->seek[SEEK_ISSUED], op);
 	if (stage == STAGE_ISSUED)
 		issue(d, op);
 	if (stage == STAGE_ISSUED ||
@@ -280,6 +298,9 @@ static void block_close(void *sums)
 		for (size_t i = 0; i < s->ndevice; i++)
 			fini(&s->device[i].completed[c]);
 	}
+	for (size_t i = 0; i < s->ndevice; i++)
+		for (unsigned k = 0; k < NSEEKS; k++)
+			hist_fini(&s->device[i].seek[k].distance);
 	for (unsigned i = 0; i < NSPANS; i++)
 		hist_fini(&s->span[i]);
 	map_fini(&s->devices);

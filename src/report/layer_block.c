@@ -48,6 +48,17 @@ static void add_order(cJSON *o, const struct block_device *d)
 	json_uint(q, "elsewhere", d->elsewhere);
 }
 
+static void add_seeks(cJSON *o, const struct block_device *d)
+{
+	static const char *const names[NSEEKS] = { "queued", "issued" };
+
+	if (!d->seek[SEEK_QUEUED].distance.n && !d->seek[SEEK_ISSUED].distance.n)
+		return;
+	cJSON *q = cJSON_AddObjectToObject(o, "seek_sectors");
+	for (unsigned i = 0; i < NSEEKS; i++)
+		cJSON_AddItemToObject(q, names[i], json_hist(&d->seek[i].distance));
+}
+
 /* The node of a device as it is called below /dev. */
 static const char *device_name(const struct block_sums *s, const struct block_device *d)
 {
@@ -78,6 +89,7 @@ static cJSON *device_object(
 	if (d->depth.max)
 		cJSON_AddItemToObject(o, "queue_depth", depth_object(&d->depth));
 	add_order(o, d);
+	add_seeks(o, d);
 	return o;
 }
 

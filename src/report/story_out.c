@@ -7,6 +7,7 @@
 #include "iops/report.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static cJSON *flow_object(const struct story_row *r, int w)
@@ -221,21 +222,46 @@ static void put_head(const struct sheet *t, int w)
 	fprintf(t->out, "%s\n", colour ? "\033[0m" : "");
 }
 
+/* What was only mapped, and in the cache, is no part of it. */
 static bool any(const struct story_row *r, int w)
 {
 	const struct flow *f = &r->side[w];
 
-	return f->asked || f->device || f->dirtied || f->missed || f->ahead ||
-	       (!w && f->mapped_hit);
+	return f->asked || f->device || f->dirtied || f->missed || f->ahead;
 }
 
-static void put_side(const struct sheet *t, const struct story *s, int w)
+/* By bytes of one direction: as asked for, or by the device where that is more. */
+static uint64_t weight(const struct story_row *r, int w)
+{
+	const struct flow *f = &r->side[w];
+
+	return f->asked > f->device ? f->asked : f->device;
+}
+
+static int by_read(const void *a, const void *b)
+{
+	uint64_t x = weight(a, 0), y = weight(b, 0);
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static int by_written(const void *a, const void *b)
+{
+	uint64_t x = weight(a, 1), y = weight(b, 1);
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* The rows are put in order for it. */
+static void put_side(const struct sheet *t, struct story *s, int w)
 {
 	unsigned shown = 0, most = t->in->view->top;
 	size_t left = 0;
 
 	if (!any(&s->total, w))
 		return;
+	if (s->n)
+		qsort(s->row, s->n, sizeof(*s->row), w ? by_written : by_read);
 	put_head(t, w);
 	put_row(t, "all files", &s->total, w);
 	for (size_t i = 0; i < s->n; i++) {

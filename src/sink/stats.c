@@ -107,10 +107,8 @@ static int64_t proc_at(struct stats *s, pid_t pid, bool fresh)
 /* The name of the group of its thread or process. 0: it is in none. */
 static uint32_t group_of(struct stats *s, const struct op *op)
 {
-	int g = s->groups ? groups_of(s->groups, op->tid) : -1;
+	int g = s->groups ? groups_of(s->groups, op->tid, op->pid) : -1;
 
-	if (g < 0 && s->groups)
-		g = groups_of(s->groups, op->pid);
 	return g < 0 ? 0 : names_add(s->names, s->groups->name[g], s->groups->len[g]);
 }
 

@@ -3,6 +3,7 @@
 # Times of their own mean little on a shared machine; N and ROUNDS set how much is done.
 IOPS=${IOPS:-$PWD/build/iops} HELP=${HELP:-$PWD/build/help} BENCH=${BENCH:-$PWD/build/bench}
 N=${N:-100000} ROUNDS=${ROUNDS:-5}
+here=$(cd "${0%/*}" && pwd)
 dir=$(mktemp -d) || exit 1
 cd "$dir" || exit 1
 trap 'cd /; rm -rf "$dir"' EXIT
@@ -42,4 +43,10 @@ strace -f -ttt -T -o one "$HELP/mkio" -o w -t 4 'write f%t 100*2000' 'read f%t 6
 for i in $(seq "$((${MB:-100} * 1000000 / $(stat -c %s one)))"); do cat one; done >text
 compare "$(($(stat -c %s text) / 1000000)) MB of strace text: iops report over wc -w" "wc -w text" "$IOPS report -q text"
 awk -v s="$(stat -c %s text)" -v us="$B" 'BEGIN { printf "%-66s %6.0f\n", "... MB a second", s / us }'
+# A block trace of many events, in order; both print what they do by default.
+/usr/bin/python3 "$here/../help/blkgrow.py" "$here"/../data/blktrace/mix/mix.blktrace.? "${REPEAT:-4000}" >trace
+printf '#!/bin/sh\nexec blkparse -i - <trace\n' >blkparse.sh
+chmod +x blkparse.sh
+compare "$((439 * ${REPEAT:-4000})) block events: blkparse over iops report" "$IOPS report trace" "./blkparse.sh"
+awk -v n="$((439 * ${REPEAT:-4000}))" -v us="$A" 'BEGIN { printf "%-66s %6.1f\n", "... million events a second", n / us }'
 "$BENCH"

@@ -61,4 +61,4 @@ for name, bad in variants.items():
         os.remove(first)
     else:
         open(first, "wb").write(bad)
-print(len(starts), len(events), mid)
+print(len(events))

@@ -33,18 +33,20 @@ of='lambda s, k: ('"$block"'[s][k]["operations"], '"$block"'[s][k]["bytes"] // 1
 is "mix: queued, as blkparse counts" "$(json mix.json "[($of)('queued', k) for k in ('read', 'write')]")" "[(20, 80), (73, 680)]"
 is "mix: merged" "$(json mix.json "[($of)('merged', k) for k in ('read', 'write')]")" "[(0, 0), (30, 164)]"
 is "mix: issued; blkparse takes 4 flushes for reads" "$(json mix.json "[($of)('issued', k) for k in ('read', 'write', 'flush')]")" "[(20, 80), (43, 680), (4, 0)]"
-is "mix: completed; blkparse counts the 2 ends of flushes as writes" "$(json mix.json "[($of)('completed', k) for k in ('read', 'write', 'flush')] + [$block['finished']]")" "[(20, 80), (43, 680), (4, 0), 2]"
-is "mix: plugs and unplugs" "$(json mix.json "($block['plugged'], $block['unplugged'])")" "(57, 57)"
+is "mix: completed; blkparse counts the 2 ends of flushes as writes" "$(json mix.json "[($of)('completed', k) for k in ('read', 'write', 'flush')] + [${block}['finished']]")" "[(20, 80), (43, 680), (4, 0), 2]"
+is "mix: plugs and unplugs" "$(json mix.json "(${block}['plugged'], ${block}['unplugged'])")" "(57, 57)"
 is "mix: total is the data that was completed" "$(json mix.json '[(j["total"][k]["operations"], j["total"][k]["bytes"]) for k in ("read", "write", "all")]')" "[(20, 81920), (43, 696320), (63, 778240)]"
 is "mix: by who queued it, not who issued or completed it" "$(json mix.json 'sorted((p["pid"], p["command"], p["read"]["operations"], p["write"]["operations"]) for p in j["by"]["process"])')" \
 	"[(44, 'kworker/u16:2', 0, 2), (192, 'jbd2/loop0-8', 0, 4), (207, 'dd', 0, 12), (210, 'fio', 20, 20), (212, 'sync', 0, 5)]"
-is "mix: the device has its name" "$(json mix.json "[(d['device'], d['name']) for d in $block['by']['device']] + [j['by']['file'][0]['path']]")" "[('7:0', 'loop0'), '/dev/loop0']"
+is "mix: the device has its name" "$(json mix.json "[(d['device'], d['name']) for d in ${block}['by']['device']] + [j['by']['file'][0]['path']]")" "[('7:0', 'loop0'), '/dev/loop0']"
 is "mix: the clock" "$(json mix.json 'j["run"]["started_at"][:19]')" 2026-11-20T18:02:08
 is "sched: issued; blkparse takes 10 flushes for reads" "$(json sched.json "[($of)('issued', k)[0] for k in ('read', 'write', 'flush')]")" "[50, 19, 10]"
 is "cc: a thread that is renamed has its own name" "$(json cc.json 'sorted((p["pid"], p["command"]) for p in j["by"]["process"])')" "[(220, 'python3'), (221, 'worker')]"
+is "mix: seeks, as btt counts and adds them" "$(json mix.json "[(q['count'], q['sum']) for q in (${block}['by']['device'][0]['seek_sectors'][k] for k in ('queued', 'issued'))]")" \
+	"[(93, 2188720), (63, 2188560)]"
 is "err: what failed is an error, not an operation" "$(json err.json '(j["total"]["write"]["operations"], j["total"]["write"]["errors"], j["errors"])')" \
 	"(0, 1, [{'call': 'block:complete', 'errno': 'EIO', 'count': 1}])"
-is "part: remaps" "$(json part.json "$block['remapped']")" 4
+is "part: remaps" "$(json part.json "${block}['remapped']")" 4
 
 # A trace without completions.
 /usr/bin/python3 - "$DATA/mix/mix.blktrace.0" <<'END'
@@ -63,9 +65,9 @@ while at < len(data):
     at += n
 END
 "$IOPS" report --json -o i.json i.dump
-is "no completions: what was issued" "$(json i.json "j['total']['all']['operations'] == sum($block['issued'][k]['operations'] for k in ('read', 'write')) > 0")" True
+is "no completions: what was issued" "$(json i.json "j['total']['all']['operations'] == sum(${block}['issued'][k]['operations'] for k in ('read', 'write')) > 0")" True
 "$IOPS" report --json -o q.json q.dump
-is "not issued either: what was queued" "$(json q.json "j['total']['all']['operations'] == sum($block['queued'][k]['operations'] for k in ('read', 'write')) > 0")" True
+is "not issued either: what was queued" "$(json q.json "j['total']['all']['operations'] == sum(${block}['queued'][k]['operations'] for k in ('read', 'write')) > 0")" True
 
 # One trace in several ways.
 keep='{k: v for k, v in j.items() if k not in ("run", "reported_at")}'
@@ -108,12 +110,12 @@ for way in big v8; do
 done
 
 # Damage: status 3, what was lost is said, and the rest is kept.
-set -- $(/usr/bin/python3 "$TOOL/blkbad.py" "$DATA/mix/mix.blktrace.0" bad)
-left=$(( $2 - 153 ))
+events=$(/usr/bin/python3 "$TOOL/blkbad.py" "$DATA/mix/mix.blktrace.0" bad)
+left=$((events - 153))
 while read -r kind events words; do
 	"$IOPS" report --json -o x.json "bad/$kind" 2>err.txt; is "$kind: status" $? 3
 	ok "$kind: said" grep -q "x.blktrace.0: .*$words" err.txt
-	is "$kind: the rest is there" "$(json x.json "$block['events']")" "$events"
+	is "$kind: the rest is there" "$(json x.json "${block}['events']")" "$events"
 	status "$kind: lines" 3 "$IOPS" report --format blkparse "bad/$kind"
 	status "$kind: export" 3 "$IOPS" export --to csv -o x.csv "bad/$kind"
 done <<END
@@ -144,7 +146,7 @@ status "a pipe that ends in its first record" 3 sh -c '"$0" report - <short' "$I
 "$IOPS" report --json -o g.json -g fiogrp:210 -g writers:207,212 "$DATA/mix"
 is "groups" "$(json g.json 'sorted((g["group"] or "", g["read"]["operations"], g["write"]["operations"]) for g in j["by"]["group"])')" "[('', 0, 6), ('fiogrp', 20, 20), ('writers', 0, 17)]"
 ok "... match the schema" /usr/bin/python3 -W ignore -m jsonschema -i g.json "$ROOT/share/report-1.schema.json"
-for wrong in nocolon :1 x: x:1,y x:1,; do
+for wrong in nocolon :1 x: x:1,y 'x:1,'; do
 	status "-g $wrong is refused" 2 "$IOPS" report -g "$wrong" "$DATA/mix"
 done
 status "lines are of block traces only" 1 "$IOPS" report --format blkparse /etc/passwd

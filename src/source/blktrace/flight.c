@@ -21,7 +21,7 @@ void flight_fini(struct flight *f)
 		free(f->chunk);
 		f->chunk = next;
 	}
-	map_fini(&f->pieces);
+	free(f->bucket);
 }
 
 static int more(struct flight *f)
@@ -41,34 +41,49 @@ static int more(struct flight *f)
 	return 0;
 }
 
-/* To the map and to the end of those of its place. 0 or -ENOMEM. */
-static int place(struct flight *f, struct piece *p)
+static struct piece **bucket(const struct flight *f, uint32_t dev, uint64_t sector)
 {
-	struct piece *at = (struct piece *)map_get(&f->pieces, p->sector, p->dev);
+	uint64_t h = (sector ^ (uint64_t)dev << 40) * 0x9e3779b97f4a7c15u;
+
+	return &f->bucket[h >> 32 & (f->nbuckets - 1)];
+}
+
+/* To the end of its bucket: of those that are alike, the oldest comes first. */
+static void place(struct flight *f, struct piece *p)
+{
+	struct piece **at = bucket(f, p->dev, p->sector);
 
 	p->next = NULL;
-	if (!at)
-		return map_put(&f->pieces, p->sector, p->dev, (uintptr_t)p);
-	while (at->next)
-		at = at->next;
-	at->next = p;
-	return 0;
+	while (*at)
+		at = &(*at)->next;
+	*at = p;
 }
 
 static void displace(struct flight *f, struct piece *p)
 {
-	struct piece *at = (struct piece *)map_get(&f->pieces, p->sector, p->dev);
+	struct piece **at = bucket(f, p->dev, p->sector);
 
-	if (at == p && !p->next) {
-		map_del(&f->pieces, p->sector, p->dev);
-	} else if (at == p) { /* no new key: that cannot fail */
-		map_put(&f->pieces, p->sector, p->dev, (uintptr_t)p->next);
-	} else {
-		while (at && at->next != p)
-			at = at->next;
-		if (at)
-			at->next = p->next;
-	}
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+}
+
+/* About as many buckets as pieces. 0 or -ENOMEM. */
+static int room(struct flight *f)
+{
+	size_t n = f->nbuckets ? 2 * f->nbuckets : 256;
+
+	if (f->n < f->nbuckets)
+		return 0;
+	struct piece **bigger = calloc(n, sizeof(struct piece *));
+	if (!bigger)
+		return -ENOMEM;
+	free(f->bucket);
+	f->bucket = bigger;
+	f->nbuckets = n;
+	for (struct piece *p = f->oldest; p; p = p->newer)
+		place(f, p);
+	return 0;
 }
 
 /* A piece like that, at the end of all. NULL: no memory. */
@@ -76,16 +91,12 @@ static struct piece *new_piece(struct flight *f, const struct piece *like)
 {
 	struct piece *p = f->spare;
 
-	if (!p && more(f) < 0)
+	if ((!p && more(f) < 0) || room(f) < 0)
 		return NULL;
 	p = f->spare;
-	struct piece *spare = p->next;
+	f->spare = p->next;
 	*p = *like;
-	if (place(f, p) < 0) {
-		p->next = spare;
-		return NULL;
-	}
-	f->spare = spare;
+	place(f, p);
 	p->newer = NULL;
 	p->older = f->newest;
 	if (f->newest)
@@ -117,12 +128,14 @@ struct piece *flight_add(struct flight *f, const struct piece *like, struct who 
 struct piece *flight_find(const struct flight *f, const struct piece *like,
 	int (*fits)(const struct piece *))
 {
-	struct piece *at = (struct piece *)map_get(&f->pieces, like->sector, like->dev);
-	struct piece *best = NULL;
+	struct piece *at, *best = NULL;
 	int most = -1;
 
-	for (; at; at = at->next) {
-		if (at->kind != like->kind)
+	if (!f->nbuckets)
+		return NULL;
+	for (at = *bucket(f, like->dev, like->sector); at; at = at->next) {
+		if (at->sector != like->sector || at->dev != like->dev ||
+			at->kind != like->kind)
 			continue;
 		int this = fits(at);
 		if (this > most) {

@@ -8,9 +8,8 @@
 #ifndef IOPS_BLKTRACE_FLIGHT_H
 #define IOPS_BLKTRACE_FLIGHT_H
 
-#include "iops/map.h"
-
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define NEVER UINT64_MAX
@@ -38,7 +37,7 @@ struct piece {
 	uint32_t dev;
 	uint8_t kind;
 	bool merged;
-	struct piece *next;          /* of the same device and sector; or of the pool */
+	struct piece *next;          /* of the same bucket; or of the pool */
 	struct piece *older, *newer; /* of all */
 };
 
@@ -59,7 +58,8 @@ struct bdev {
 };
 
 struct flight {
-	struct map pieces; /* (sector, device) -> the first one */
+	struct piece **bucket; /* by device and sector */
+	size_t nbuckets;
 	struct piece *oldest, *newest, *spare;
 	struct bio *spare_bio;
 	struct chunk *chunk; /* what pieces and bios are cut from */

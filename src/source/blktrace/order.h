@@ -3,7 +3,8 @@
  *
  * Files are of one CPU each and in order by themselves. A pipe has runs of records that
  * are in order: as many of it are held back as it takes to sort them, but no more than
- * ORDER_WINDOW.
+ * ORDER_WINDOW. CPUs that take turns in order for so long are a dump of blkparse, which
+ * was sorted: then nothing is held back.
  */
 #ifndef IOPS_BLKTRACE_ORDER_H
 #define IOPS_BLKTRACE_ORDER_H
@@ -21,9 +22,12 @@ struct order {
 	struct blk_rec *note;  /* that wait for the event behind them */
 	unsigned nnote;
 	size_t held;
-	bool ended;    /* of the one feed of a pipe */
-	uint64_t late; /* records that came after the window had gone on */
-	uint64_t at;   /* of the latest that went out */
+	uint32_t cpu;   /* of the latest record that was read */
+	unsigned turns; /* between CPUs */
+	bool direct;    /* as it comes */
+	bool ended;     /* of the one feed of a pipe */
+	uint64_t late;  /* records that came after the window had gone on */
+	uint64_t at;    /* of the latest that went out */
 };
 
 /* Inputs are borrowed. 0 or -ENOMEM. */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
 	BLK_MAGIC = 0x65617400, /* the low byte is the version */
@@ -86,14 +87,69 @@ static inline const uint8_t *record_payload(const struct blk_rec *r)
 	return r->more ? r->more : r->pdu;
 }
 
+static inline uint16_t record_get16(const uint8_t *at, bool swapped)
+{
+	uint16_t n;
+
+	memcpy(&n, at, sizeof(n));
+	return swapped ? __builtin_bswap16(n) : n;
+}
+
+static inline uint32_t record_get32(const uint8_t *at, bool swapped)
+{
+	uint32_t n;
+
+	memcpy(&n, at, sizeof(n));
+	return swapped ? __builtin_bswap32(n) : n;
+}
+
+static inline uint64_t record_get64(const uint8_t *at, bool swapped)
+{
+	uint64_t n;
+
+	memcpy(&n, at, sizeof(n));
+	return swapped ? __builtin_bswap64(n) : n;
+}
+
 /* The version of the record that begins here; -1: none does. */
-int record_version(const uint8_t *at, bool *swapped);
+static inline int record_version(const uint8_t *at, bool *swapped)
+{
+	uint32_t magic = record_get32(at, false);
+
+	*swapped = (magic & 0xffffff00) != BLK_MAGIC;
+	if (*swapped)
+		magic = __builtin_bswap32(magic);
+	return (magic & 0xffffff00) == BLK_MAGIC ? (int)(magic & 0xff) : -1;
+}
 
 /* Bytes of the header that begins here: BLK_V7, BLK_V8, or 0: none does. */
-size_t record_header(const uint8_t *at, bool *swapped);
+static inline size_t record_header(const uint8_t *at, bool *swapped)
+{
+	int version = record_version(at, swapped);
+
+	return version == 7 ? BLK_V7 : version == 8 ? BLK_V8 : 0;
+}
 
 /* A whole header to *r, and the length of its payload, the cgroup included. */
-unsigned record_decode(struct blk_rec *r, const uint8_t *at, bool swapped);
+static inline unsigned record_decode(struct blk_rec *r, const uint8_t *at, bool swapped)
+{
+	bool v8 = (record_get32(at, swapped) & 0xff) == 8;
+	/* The longer one has the process before the action, which is twice as wide. */
+	const uint8_t *rest = at + (v8 ? 40 : 36);
+
+	r->more = NULL;
+	r->seq = record_get32(at + 4, swapped);
+	r->time = r->order = record_get64(at + 8, swapped);
+	r->sector = record_get64(at + 16, swapped);
+	r->bytes = record_get32(at + 24, swapped);
+	r->action = v8 ? record_get64(at + 32, swapped) : record_get32(at + 28, swapped);
+	r->pid = record_get32(at + (v8 ? 28 : 32), swapped);
+	r->dev = record_get32(rest, swapped);
+	r->cpu = record_get32(rest + 4, swapped);
+	r->error = record_get16(rest + 8, swapped);
+	r->len = 0;
+	return record_get16(rest + 10, swapped);
+}
 
 /* Keep len bytes of payload. 0 or -ENOMEM. */
 int record_keep(struct blk_rec *r, const uint8_t *payload, size_t len, bool swapped);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELD_MAX = 1 << 17, COMMS_MAX = 1 << 20, DEVS_MAX = 1 << 12 };
+enum { HELD_MAX = 1 << 17, DEVS_MAX = 1 << 12 };
 
 static const char *const call_name[] = {
 #define X(name, call) call,
@@ -152,7 +152,7 @@ static int name_device(char *out, size_t size, uint32_t dev, const char *stem)
 	return snprintf(out, size, "/dev/block/%u:%u", major, minor);
 }
 
-static struct bdev *device_of(struct track *t, uint32_t dev)
+struct bdev *track_device(struct track *t, uint32_t dev)
 {
 	if (t->dev && t->dev->dev == dev)
 		return t->dev;
@@ -188,12 +188,15 @@ static struct bdev *device_of(struct track *t, uint32_t dev)
 	return t->dev = d;
 }
 
-struct who track_who(const struct track *t, const struct blk_rec *r)
+struct who track_who(struct track *t, const struct blk_rec *r)
 {
-	int32_t tid = (int32_t)(r->pid & INT32_MAX);
-	uint32_t comm = (uint32_t)map_get(&t->comms, r->pid, 1);
+	unsigned i = r->pid % TRACK_RECENT;
 
-	return (struct who){ tid, comm };
+	if (t->recent[i].pid != r->pid || !t->recent[i].comm) {
+		t->recent[i].pid = r->pid;
+		t->recent[i].comm = (uint32_t)map_get(&t->comms, r->pid, 1);
+	}
+	return (struct who){ (int32_t)(r->pid & INT32_MAX), t->recent[i].comm };
 }
 
 static uint64_t since_base(const struct track *t, uint64_t at)
@@ -220,7 +223,7 @@ void track_whose(struct op *op, struct who who)
 struct op track_op(
 	struct track *t, const struct blk_rec *r, enum track_call call, unsigned kind)
 {
-	struct bdev *d = device_of(t, r->dev);
+	struct bdev *d = track_device(t, r->dev);
 	bool discard = r->action & BLK_DISCARD;
 	struct op op = {
 		.start_ns = since_base(t, r->time),
@@ -253,75 +256,6 @@ void track_span(
 	op.call = call;
 	track_since(t, &op, from, at);
 	track_put(t, &op);
-}
-
-static int name_process(struct track *t, const struct blk_rec *r)
-{
-	const char *comm = (const char *)record_payload(r);
-	uint32_t id = names_add(t->names, comm, strnlen(comm, r->len));
-
-	if (!id || (t->comms.n >= COMMS_MAX && !map_get(&t->comms, r->pid, 1)))
-		return 0;
-	return map_put(&t->comms, r->pid, 1, id);
-}
-
-static unsigned kind_of(const struct blk_rec *r)
-{
-	if (r->action & (BLK_PC | BLK_DISCARD | BLK_ZONES))
-		return OP_META;
-	if (!r->bytes)
-		return r->action & BLK_FLUSH ? OP_SYNC : OP_META;
-	return r->action & BLK_WRITE ? OP_WRITE : OP_READ;
-}
-
-static void event(struct track *t, const struct blk_rec *r)
-{
-	unsigned act = record_act(r), kind = kind_of(r);
-	enum track_call call =
-		act == ACT_PLUG || act == ACT_ZONE_PLUG ? CALL_PLUG
-		: act == ACT_UNPLUG || act == ACT_UNPLUG_TIMER || act == ACT_ZONE_UNPLUG
-			? CALL_UNPLUG
-			: CALL_OTHER;
-
-	if (call == CALL_OTHER && act && act < ACT_ABORT && act != ACT_SLEEPRQ &&
-		act != ACT_BOUNCE) {
-		bool wet = r->bytes && !(r->action & BLK_PC);
-		if (!device_of(t, r->dev))
-			return;
-		(wet || act == ACT_REMAP || act == ACT_SPLIT ? track_wet : track_dry)(
-			t, r, kind);
-		return;
-	}
-	struct op op = track_op(t, r, call, OP_META);
-	op.want = op.ret = 0;
-	op.offset = OP_NO_OFFSET;
-	track_put(t, &op);
-}
-
-int track_take(struct track *t, const struct blk_rec *r)
-{
-	unsigned act = record_act(r);
-
-	if (record_is_note(r) && act == NOTE_PROCESS)
-		return name_process(t, r);
-	if (record_is_note(r) && act == NOTE_TIMESTAMP)
-		return 0;
-	if (!t->begun && !record_is_note(r)) {
-		t->base = t->end = r->time;
-		t->begun = true;
-	}
-	if (record_is_note(r)) {
-		struct op op = track_op(t, r, CALL_OTHER, OP_META);
-		track_since(t, &op, NEVER, t->end);
-		op.ret = op.want = 0;
-		op.offset = OP_NO_OFFSET;
-		track_put(t, &op);
-		return t->err;
-	}
-	if (r->time > t->end)
-		t->end = r->time;
-	event(t, r);
-	return t->err;
 }
 
 int track_end(struct track *t)

@@ -5,6 +5,7 @@
 #define IOPS_BLKTRACE_TRACK_H
 
 #include "flight.h"
+#include "iops/map.h"
 #include "iops/op.h"
 #include "record.h"
 
@@ -36,6 +37,8 @@ enum track_call {
 		NTRACK_CALLS,
 };
 
+enum { TRACK_RECENT = 64 };
+
 /* What is the operation of the main layer: the latest event that the trace has at all. */
 enum track_main { MAIN_UNKNOWN, MAIN_COMPLETE, MAIN_ISSUE, MAIN_QUEUE };
 
@@ -45,6 +48,9 @@ struct track {
 	const char *stem; /* of the files' names, or NULL: perhaps the device's */
 	struct flight flight;
 	struct map comms; /* tid -> its name at the moment */
+	struct {
+		uint32_t pid, comm;
+	} recent[TRACK_RECENT]; /* of these */
 	struct map devs;
 	struct bdev *dev; /* the latest */
 	uint16_t call[NTRACK_CALLS][3], q2c, d2c;
@@ -66,7 +72,7 @@ int track_take(struct track *t, const struct blk_rec *r);
 /* No more of them. 0 or -errno. */
 int track_end(struct track *t);
 
-/* The parts of track.c and events.c. */
+/* What take.c and events.c need. */
 
 /* The operation of an event that began at from, NEVER: nobody knows when. */
 struct op track_op(
@@ -80,7 +86,9 @@ void track_span(struct track *t, const struct op *like, uint16_t call, uint64_t 
 /* The same as an operation of the main layer. */
 void track_main(struct track *t, const struct op *op, enum track_main by);
 
-struct who track_who(const struct track *t, const struct blk_rec *r);
+/* The device of a number, named first; NULL: no memory. */
+struct bdev *track_device(struct track *t, uint32_t dev);
+struct who track_who(struct track *t, const struct blk_rec *r);
 
 /* Events that have a place of their own. */
 void track_wet(struct track *t, const struct blk_rec *r, unsigned kind);

@@ -258,6 +258,12 @@ static __always_inline bool file_passes(u32 id, struct file *file, s64 ret, u64 
 	return !filter.min_ns || ns >= filter.min_ns;
 }
 
+/* iops, which would tell of its own telling. */
+static __always_inline bool ourselves(u32 pid)
+{
+	return pid == filter.self || pid == filter.front;
+}
+
 /* The state of the running task, if it is followed. */
 static __always_inline struct task_state *followed(struct task_struct *task)
 {
@@ -268,7 +274,7 @@ static __always_inline struct task_state *followed(struct task_struct *task)
 	if (!st)
 		return NULL;
 	if (!st->traced) {
-		if (!filter.all || bpf_get_current_pid_tgid() >> 32 == filter.self)
+		if (!filter.all || ourselves(bpf_get_current_pid_tgid() >> 32))
 			return NULL;
 		st->traced = 1;
 		st->fresh = 1;
@@ -288,7 +294,7 @@ static __always_inline struct task_state *traced(struct task_struct *task)
 static __always_inline bool member(u32 pid)
 {
 	if (filter.all)
-		return pid != filter.self;
+		return !ourselves(pid);
 	return bpf_map_lookup_elem(&members, &pid) != NULL;
 }
 

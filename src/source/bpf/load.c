@@ -328,6 +328,7 @@ int ebpf_load_open(struct bpf *b, const struct source_args *args)
 		return refused(-errno, args->quiet);
 	p->rodata->filter.all = b->all;
 	p->rodata->filter.self = getpid();
+	p->rodata->filter.front = b->launch ? b->launch->front : getppid();
 	p->rodata->filter.command = b->launch ? b->launch->command : 0;
 	p->rodata->filter.follow = b->follow;
 	p->rodata->filter.aggregate = b->aggregate;

@@ -204,6 +204,7 @@ enum { SHAPES_MAX = 512, SHAPES_ABIS = 2 };
 struct bpf_filter {
 	__u32 all;     /* the whole machine, not only what is followed */
 	__u32 self;    /* our own process: never */
+	__u32 front;   /* nor the one that started it */
 	__u32 command; /* whose signals are told; 0: nobody's */
 	__u32 follow;  /* children too */
 	__u32 layers;  /* 1 << enum bpf_layer */
