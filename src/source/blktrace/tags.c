@@ -105,7 +105,7 @@ static void put_new(struct tags *t, struct wire_out *o, const char *label, size_
 /* Whoever caused the event, also where that is a worker of the kernel. */
 static int tag_io(struct tags *t, uint32_t pid, struct wire_out *o)
 {
-	int group = groups_of(t->groups, (pid_t)pid);
+	int group = groups_of(t->groups, (pid_t)pid, (pid_t)pid);
 	struct task *task = group < 0 ? task_of(t, pid) : &t->group[group];
 
 	if (!task)
@@ -128,7 +128,7 @@ static int tag_io(struct tags *t, uint32_t pid, struct wire_out *o)
 /* A process is named anew by each trace that begins, and has a new tag from then on. */
 static int name_task(struct tags *t, uint32_t pid, const uint8_t *name, size_t len)
 {
-	if (groups_of(t->groups, (pid_t)pid) >= 0)
+	if (groups_of(t->groups, (pid_t)pid, (pid_t)pid) >= 0)
 		return 0;
 	struct task *task = task_of(t, pid);
 	if (!task)
