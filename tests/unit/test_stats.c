@@ -1,7 +1,6 @@
 /*
  * test_stats.c - operations made by hand, summed by key
  */
-#include "iops/groups.h"
 #include "iops/op.h"
 #include "iops/sink.h"
 #include "iops/stats.h"
@@ -111,16 +110,12 @@ static void a_read(void **state)
 	assert_int_equal(hist_quantile(&s->latency, 1), 7);
 	assert_null(r->series[CLASS_WRITE]);
 	assert_null(r->pair);
-	assert_ptr_equal(stats_names(stats), names);
 }
 
 /* One operation makes a row of every dimension, each with its own key. */
 static void keys(void **state)
 {
 	(void)state;
-	struct groups g = { .n = 0 };
-	assert_int_equal(groups_add(&g, "cats:7,101"), 0);
-	stats_set_groups(stats, &g);
 	put((struct op){ .kind = OP_WRITE, .file = file_a, .ret = -ENOSPC, .pid = 100,
 		.tid = 101, .comm = text("cat"), .call = call("pwrite64") | OP_PART });
 	const struct {
@@ -139,15 +134,13 @@ static void keys(void **state)
 		{ DIM_MOUNT, text("/"), 0 },
 		{ DIM_ERROR, ENOSPC, 0 },
 		{ DIM_HOST, 0, 0 },
-		{ DIM_GROUP, text("cats"), 0 },
+		{ DIM_GROUP, 0, 0 },
 	};
 	for (size_t i = 0; i < LENGTH(row); i++) {
 		assert_int_equal(rows(row[i].dim), 1);
 		assert_non_null(row_of(row[i].dim, row[i].a, row[i].b));
 	}
 	assert_int_equal(LENGTH(row), NDIMS);
-	stats_set_groups(stats, NULL);
-	groups_fini(&g);
 }
 
 static void only_what_was_asked_for(void **state)
