@@ -3,15 +3,20 @@
  *
  *   main.c          the verbs, and the exit status
  *   cmd/            a file a verb: run, attach, trace, report, export, merge, diff,
- * doctor, help opts.c          the table of options front.c         the shell's job:
- * starts command and tracer, passes signals and status collect.c       the tracer
- * process: wires a source to sinks, then reports session.c       the only loop replay.c
- * saved traces as one stream of operations; runs.c: what several share load.c the sums of
- * saved runs, of reports and of traces out.c           where a report goes source/ where
- * operations come from: ptrace (arch/: what only its machine has; fast/: the fast path,
- * operations that do not stop), proc (counters), system, bpf (*.bpf.h: what runs in the
- * kernel; by layer); of saved traces: log, strace, fs_usage, fuse_trace sink/ where they
- * go: stats, filter, interval, log export/         the same, in the forms of other tools
+ *                   tag (tag-by-pid), doctor, help
+ *   opts.c          the table of options
+ *   front.c         the shell's job: starts command and tracer, passes signals and status
+ *   collect.c       the tracer process: wires a source to sinks, then reports
+ *   session.c       the only loop
+ *   replay.c        saved traces as one stream of operations; runs.c: what several share
+ *   load.c          the sums of saved runs, of reports and of traces
+ *   out.c           where a report goes
+ *   source/         where operations come from: ptrace (arch/: what only its machine has;
+ *                   fast/: the fast path, operations that do not stop), proc (counters),
+ *                   system, bpf (*.bpf.h: what runs in the kernel; by layer); of saved
+ *                   traces: log, strace, fs_usage, fuse_trace, blktrace (and its tags)
+ *   sink/           where they go: stats, filter, interval, log
+ *   export/         the same, in the forms of other tools
  *   layer/          sums of the layers below the calls; report/layer_*: how they look
  *   stream/         a folder of CSV files that rows go to, with its manifest
  *   snapshot/       rows of all files and processes, and what the machine is
@@ -19,7 +24,7 @@
  *                   diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
  *                   fdtab and fdtrack (descriptors to files), input, wire, text,
- *                   anon, late (libraries)
+ *                   anon, late (libraries), groups (of processes)
  *
  * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
  * them. Arrows go one way, downwards: tests/arrows.sh proves it.
@@ -38,7 +43,7 @@ enum { EXIT_USAGE = 2 };
 
 static const struct command *const commands[] = { &command_run, &command_attach,
 	&command_trace, &command_report, &command_export, &command_merge, &command_diff,
-	&command_doctor, &command_help, NULL };
+	&command_tag, &command_doctor, &command_help, NULL };
 
 /*
  * Standard streams that are closed would be taken by the next file that is opened.

@@ -567,7 +567,7 @@ void opts_help_all(const struct command *const *verbs)
 	puts("usage: iops VERB [options] ...\n\nShows what programs really read and "
 	     "write.\n");
 	for (; *verbs; verbs++)
-		printf("  %-8s %.*s\n", (*verbs)->name,
+		printf("  %-10s %.*s\n", (*verbs)->name,
 			(int)strcspn((*verbs)->help, "\n"), (*verbs)->help);
 	puts("\n'iops help VERB' tells the options of a verb, iops(1) all about it.");
 }

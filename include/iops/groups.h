@@ -17,8 +17,8 @@ struct groups {
 };
 
 /*
- * "NAME:PID[,PID...]", borrowed; of a pid in several groups the last one counts. 0,
- * -EINVAL, -ENOMEM.
+ * "NAME:PID[,PID...]", borrowed; of a pid in several groups the last one counts, and a
+ * name that comes again means the same group. 0, -EINVAL, -ENOMEM.
  */
 int groups_add(struct groups *g, const char *text);
 void groups_fini(struct groups *g);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_pids(struct groups *g, const char *list)
+static int add_pids(struct groups *g, unsigned group, const char *list)
 {
 	char *end;
 
@@ -19,7 +19,7 @@ static int add_pids(struct groups *g, const char *list)
 		unsigned long pid = strtoul(list, &end, 10);
 		if (errno || pid > INT_MAX || (*end && *end != ','))
 			return -EINVAL;
-		if (map_put(&g->pids, pid, 0, g->n) < 0)
+		if (map_put(&g->pids, pid, 0, group + 1) < 0)
 			return -ENOMEM;
 		if (!*end)
 			return 0;
@@ -32,6 +32,10 @@ int groups_add(struct groups *g, const char *text)
 
 	if (!colon || colon == text)
 		return -EINVAL;
+	size_t size = colon - text;
+	for (unsigned i = 0; i < g->n; i++)
+		if (g->len[i] == size && !memcmp(g->name[i], text, size))
+			return add_pids(g, i, colon + 1);
 	const char **name = realloc(g->name, (g->n + 1) * sizeof(*name));
 	if (!name)
 		return -ENOMEM;
@@ -41,8 +45,8 @@ int groups_add(struct groups *g, const char *text)
 		return -ENOMEM;
 	g->len = len;
 	name[g->n] = text;
-	len[g->n++] = colon - text;
-	return add_pids(g, colon + 1);
+	len[g->n++] = size;
+	return add_pids(g, g->n - 1, colon + 1);
 }
 
 void groups_fini(struct groups *g)

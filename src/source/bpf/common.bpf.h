@@ -65,6 +65,7 @@ struct task_state {
 	u64 arg[6];
 	u32 nr;
 	u8 abi, pending, fresh, traced;
+	u8 done;  /* its account is closed: what it does from now on is not ours */
 	u8 waits; /* the command before it is one: what it does counts for nothing */
 	struct rec_ledger before;   /* what it did before it was met */
 	u64 base_calls, base_bytes; /* where its account began */
@@ -271,7 +272,7 @@ static __always_inline struct task_state *followed(struct task_struct *task)
 
 	st = bpf_task_storage_get(
 		&tasks, task, 0, filter.all ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-	if (!st)
+	if (!st || st->done)
 		return NULL;
 	if (!st->traced) {
 		if (!filter.all || ourselves(bpf_get_current_pid_tgid() >> 32))

@@ -207,6 +207,7 @@ int on_last(struct bpf_iter__task *ctx)
 	r->calls = io.syscr + io.syscw - st->base_calls;
 	r->bytes = io.rchar + io.wchar - st->base_bytes;
 	ledger_end(&r->ledger, st, &io);
+	st->done = 1;
 	r->in_flight = 1 + st->pending;
 	give(r);
 	return 0;
