@@ -31,8 +31,8 @@ static const struct option_row rows[] = {
 		"add histograms of size and latency to the table" },
 	{ 'B', false, "by", "KEY[,KEY]",
 		"break down by file (default), dir, type, process,\n"
-		"thread, command, call, kind, device, mount, error\n"
-		"or host" },
+		"thread, command, call, kind, device, mount, error,\n"
+		"host or group" },
 	{ 'S', false, "sort", "COLUMN", "order of the rows (default: bytes)" },
 	{ 'T', false, "top", "N", "number of rows (default 10, 0: all)" },
 	{ 'C', false, "columns", "A,B",

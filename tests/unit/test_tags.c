@@ -87,7 +87,7 @@ static void groups(void **state)
 	struct groups g = { 0 };
 
 	(void)state;
-	assert_int_equal(groups_of(&g, 1), -1);
+	assert_int_equal(groups_of(&g, 1, 1), -1);
 	assert_int_equal(groups_add(&g, "a:1,2"), 0);
 	assert_int_equal(groups_add(&g, "b b:0,2,2147483647"), 0);
 	assert_int_equal(groups_add(&g, "a:3"), 0);
@@ -96,12 +96,12 @@ static void groups(void **state)
 	assert_memory_equal(g.name[0], "a", 1);
 	assert_int_equal(g.len[1], 3);
 	assert_memory_equal(g.name[1], "b b", 3);
-	assert_int_equal(groups_of(&g, 0), 1);
-	assert_int_equal(groups_of(&g, 1), 0);
-	assert_int_equal(groups_of(&g, 2), 1);
-	assert_int_equal(groups_of(&g, 3), 0);
-	assert_int_equal(groups_of(&g, INT32_MAX), 1);
-	assert_int_equal(groups_of(&g, 4), -1);
+	assert_int_equal(groups_of(&g, 0, 0), 1);
+	assert_int_equal(groups_of(&g, 1, 1), 0);
+	assert_int_equal(groups_of(&g, 2, 2), 1);
+	assert_int_equal(groups_of(&g, 3, 3), 0);
+	assert_int_equal(groups_of(&g, INT32_MAX, INT32_MAX), 1);
+	assert_int_equal(groups_of(&g, 4, 4), -1);
 	groups_fini(&g);
 }
 
