@@ -110,6 +110,7 @@ static void a_read(void **state)
 	assert_int_equal(hist_quantile(&s->latency, 1), 7);
 	assert_null(r->series[CLASS_WRITE]);
 	assert_null(r->pair);
+	assert_ptr_equal(stats_names(stats), names);
 }
 
 /* One operation makes a row of every dimension, each with its own key. */
@@ -133,8 +134,7 @@ static void keys(void **state)
 		{ DIM_DEVICE, UINT64_C(8) << 32 | 1, 1 },
 		{ DIM_MOUNT, text("/"), 0 },
 		{ DIM_ERROR, ENOSPC, 0 },
-		{ DIM_HOST, 0, 0 },
-		{ DIM_GROUP, 0, 0 },
+		{ DIM_HOST, 0, 0 }, { DIM_GROUP, 0, 0 },
 	};
 	for (size_t i = 0; i < LENGTH(row); i++) {
 		assert_int_equal(rows(row[i].dim), 1);
