@@ -6,7 +6,7 @@
 
 man="$ROOT/man/iops.1"
 missing=
-for verb in run attach trace report export merge diff doctor; do
+for verb in run attach trace report export merge diff tag-by-pid doctor; do
 	for o in $("$IOPS" help $verb | grep -o -- '--[a-z-]*'); do
 		mandoc -T ascii "$man" | col -b | grep -q -- "$o" || missing="$missing $o"
 	done
