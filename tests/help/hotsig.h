@@ -229,7 +229,9 @@ static void jump(struct me *m)
 	pipe_f(p);
 	handle(SIGALRM, on_jump, flags);
 	mine = m;
-	every(100);
+	/* No faster than a slow tracer: they would pile up on the stack, in siglongjmp().
+	 */
+	every(1000);
 	sigsetjmp(back, 1);
 	jumping = 1;
 	while (nwrites + nreads < (u64)(1000 * times) || njumps < 10) {

@@ -126,7 +126,7 @@ if mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0,nodiscard "$LOOP" 2>/d
 	is "written back by the kernel: the file and its writer" \
 		"$(b k.json "f['$DIR/mnt/d/b']['write']['bytes'], [p['command'] for p in b['by']['process'] if p['write']['bytes'] >= 1228800]")" "(1228800, ['dd'])"
 	is "... every bio has its time, merged or not" \
-		"$(b k.json 'b["latency_ns"]["q2c"]["count"] - sum(b["queued"][c]["operations"] for c in ("read", "write", "flush", "discard")) - b["split"], b["latency_ns"]["d2c"]["count"] - b["completed"]["all"]["operations"] - b["completed"]["flush"]["operations"]')" "(0, 0)"
+		"$(b k.json 'b["latency_ns"]["q2c"]["count"] - sum(b["queued"][c]["operations"] for c in ("read", "write", "flush", "discard")) - b["split"], b["latency_ns"]["d2c"]["count"] - b["completed"]["all"]["operations"]')" "(0, 0)"
 	mv mnt/d/b mnt/c
 	trace o.json -- dd if=/dev/zero of=mnt/c bs=8k count=20 oflag=direct conv=notrunc
 	is "direct I/O: the file by its name of now" "$(b o.json "n(f['$DIR/mnt/c']['write'])")" "(20, 163840)"
@@ -180,7 +180,7 @@ for try in 1 2 3 4 5 6; do
 	[ "$(json p.json 'j["run"]["lost"]')" = 0 ] && break
 	sleep 0.$try
 done
-is "a process" "$(b p.json 'n(d["read"]), [p["pid"] for p in b["by"]["process"] if p["read"]["bytes"] == 131072]')" "((32, 131072), [$pid])"
+is "a process" "$(b p.json 'n(d["read"]), [p["pid"] for p in b["by"]["process"] if p["read"]["bytes"] >= 131072]')" "((32, 131072), [$pid])"
 
 # fio, the kernel's own counters and ours.
 if command -v fio >/dev/null; then

@@ -128,15 +128,13 @@ int BPF_PROG(on_exec, struct task_struct *p, s32 old, struct linux_binprm *bprm)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(on_exit, struct task_struct *p)
+static __always_inline int exits(bool last)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *st = bpf_task_storage_get(&tasks, task, 0, 0);
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
 
 	bool ours = st && st->traced;
-	bool last = BPF_CORE_READ(task, signal, live.counter) == 0;
 
 	/* The last one may be a thread of the kernel's, that served an io_uring. */
 	if (!ours && !(last && member(pid)))
@@ -163,6 +161,22 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	r->in_flight = st->pending;
 	bpf_ringbuf_submit(r, last ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return 0;
+}
+
+/* Since 6.16 it is told whether it was the last one of its process. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit_told, struct task_struct *p, bool group_dead)
+{
+	return exits(group_dead);
+}
+
+/* Before, two that end at once may both find that nobody is left. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *p)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	return exits(BPF_CORE_READ(task, signal, live.counter) == 0);
 }
 
 /* Every task of the processes that are followed from the start. */

@@ -182,6 +182,27 @@ static bool there_is(const struct btf *btf, const char *section)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
 }
 
+/* How many arguments a tracepoint has; the first one of its type is our own. */
+static int args_of(const struct btf *btf, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	while (t && (btf_is_typedef(t) || btf_is_ptr(t)))
+		t = btf__type_by_id(btf, t->type);
+	return t && btf_is_func_proto(t) ? btf_vlen(t) - 1 : 0;
+}
+
+/* Of two programs for one tracepoint, the one that fits its arguments. */
+static bool fits(const struct btf *btf, const char *program)
+{
+	bool both = args_of(btf, "btf_trace_sched_process_exit") >= 2;
+
+	if (!strcmp(program, "on_exit_told"))
+		return both;
+	return strcmp(program, "on_exit") || !both;
+}
+
 static void add_missing(struct bpf *b, const char *section)
 {
 	size_t len = strlen(b->missing);
@@ -208,7 +229,7 @@ static int choose(struct bpf *b)
 		bool here = there_is(btf, bpf_program__section_name(p));
 		if (wanted && !here)
 			add_missing(b, bpf_program__section_name(p));
-		bpf_program__set_autoload(p, wanted && here);
+		bpf_program__set_autoload(p, wanted && here && fits(btf, name));
 	}
 	if (b->net)
 		b->programs->rodata->net_drop_args = ebpf_net_learn(b, btf);
