@@ -13,7 +13,7 @@ $v "$top/build/iops" run --wait --by file,process,thread,type,kind --json -o got
 /usr/bin/python3 "$top/tests/compare.py" want.json got.json
 $v "$top/build/iops" run -H --by file,dir,call,error -e all -o table.txt -- sh -c 'cat /etc/passwd nosuch | head -1; exit 0' >/dev/null 2>&1
 $v "$top/build/iops" run -f csv -i 0.1 -o rows.csv -- sleep 0.3
-sleep 5 & pid=$!
+sleep 60 & pid=$!
 $v "$top/build/iops" attach -d 0.5 -o attach.txt $pid
 kill $pid
 # What is read later: logs, whole and cut, texts, sums of them, exports.
