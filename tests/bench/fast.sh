@@ -5,6 +5,7 @@
 IOPS=${IOPS:-$PWD/build/iops} HELP=${HELP:-$PWD/build/help}
 ROUNDS=${ROUNDS:-7} N=${N:-1000000}
 dir=$(mktemp -d) || exit 1
+src=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$dir" || exit 1
 trap 'cd /; rm -rf "$dir"' EXIT
 iops="$IOPS run -q -o /dev/null --"
@@ -65,6 +66,8 @@ git init -q repo && cp -r tree/linux repo/a && cp -r tree/linux repo/b && cd rep
 for i in $(seq 30); do
 	echo "$i" >repo/f; git -C repo add f; git -C repo -c user.name=a -c user.email=a@b commit -qm "$i"
 done
+git init -q big && for i in 1 2 3; do cp -r tree big/$i; done && git -C big add . &&
+	git -C big -c user.name=a -c user.email=a@b commit -qm all
 awk 'BEGIN { print "create table t(a primary key, b);"; for (i = 0; i < 3000; i++) print "insert into t values(" i ", " i * 7 % 1000 ");"; print "select sum(b) from t;" }' >in.sql
 cat >walk.py <<'EOP'
 import os
@@ -87,8 +90,10 @@ program "sqlite3, 3,000 transactions" "rm -f x.db" "sqlite3 -cmd 'pragma synchro
 program "python3 reads a tree" : "python3 walk.py"
 program "cp -r" "rm -rf out" "cp -r tree out"
 program "git status" : "git -C repo status"
+program "git status, 25,000 files" : "git -C big status"
 program "git log -p" : "git -C repo log -p"
 program "gcc -O2 -c" : "gcc -O2 -c in.c -o in.o"
+program "gcc -O2 -c, 450 lines" : "gcc -std=gnu11 -D_GNU_SOURCE -O2 -I$src/include -c $src/src/source/ptrace/fast/paths.c -o in.o"
 program "true" : "true"
 
 # Requests a second: the server below iops, the client not.

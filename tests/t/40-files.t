@@ -60,6 +60,26 @@ def threads():
             fd = new("t%d" % i); w(fd, i + 1); os.close(fd)
     ts = [threading.Thread(target=t, args=(i,)) for i in range(4)]
     [x.start() for x in ts]; [x.join() for x in ts]
+def links():
+    os.mkdir("d"); os.symlink("d", "e"); os.close(new("a")); os.symlink("a", "l")
+    for i in range(300):
+        f = os.open("l", os.O_WRONLY); w(f, 1); os.close(f)
+        f = os.open("e/x", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW); w(f, 2); os.close(f)
+        d = os.open("e/..", os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        f = os.open("y", os.O_WRONLY | os.O_CREAT, dir_fd=d); w(f, 3); os.close(f); os.close(d)
+        f = os.open("z%d" % (i % 2), os.O_WRONLY | os.O_CREAT | os.O_EXCL); w(f, 4); os.close(f); os.unlink("z%d" % (i % 2))
+def root():
+    p = os.getcwd() + "/a"; os.makedirs("r" + os.getcwd())
+    for i in range(300): a = new(p); w(a, 1); os.close(a)
+    os.chroot("r")
+    for i in range(300): a = new(p); w(a, 2); os.close(a)
+def mounts():
+    import ctypes; c = ctypes.CDLL(None)
+    os.mkdir("m"); os.mkdir("n")
+    for i in range(300): a = new("m/a"); w(a, 1); os.close(a)
+    assert c.unshare(0x20000) == 0 and c.mount(b"none", b"/", None, 1 << 18 | 1 << 14, None) == 0
+    assert c.mount(b"n", b"m", None, 1 << 12, None) == 0
+    for i in range(300): a = new("m/a"); w(a, 2); os.close(a)
 def offsets():
     a = new("a"); w(a, 100); w(a, 100); os.lseek(a, 50, 0); os.read(a, 10); os.pread(a, 10, 150)
     b = os.open("a", os.O_WRONLY | os.O_APPEND); w(b, 30)
@@ -78,7 +98,7 @@ for f in j["by"]["file"]:
 print(" ".join("%s=%d" % x for x in sorted(sums.items())))
 EOF
 files() {	# case want
-	for mode in '' --no-filter; do
+	for mode in '' --no-filter --patch-after=1; do
 		rm -rf "$1"
 		# shellcheck disable=SC2086
 		"$IOPS" run $mode --json -o got.json -- /usr/bin/python3 case.py "$1" || echo "# status $?"
@@ -98,6 +118,14 @@ files again "a=15 b=20"
 files relative "d/x=5 d/y=6"
 files dirrename "d/x=5 e/x=6"
 files threads "t0=50 t1=100 t2=150 t3=200"
+
+files links "a=300 d/x=600 y=900 z0=600 z1=600"
+if [ "$(id -u)" = 0 ]; then
+	files root "a=300 r$DIR/root/a=600"
+	files mounts "m/a=900"
+else
+	for _ in 1 2 3 4 5 6; do skip "another root, other mounts: not root"; done
+fi
 
 files offsets "a=230"
 row='[f for f in j["by"]["file"] if f["path"].endswith("offsets/a")][0]'

@@ -102,7 +102,7 @@ static inline struct fast_rec *rig_next(struct rig *r, unsigned i)
 {
 	const struct slot *s = &r->task[i].slot;
 
-	return (struct fast_rec *)(s->ring + s->ctl->head % RING_SIZE);
+	return (struct fast_rec *)(s->ring + s->ctl->head % s->size);
 }
 
 static inline void rig_done(struct rig *r, unsigned i, const struct fast_rec *rec)

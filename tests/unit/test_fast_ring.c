@@ -290,6 +290,52 @@ static void around(void **state)
 	assert_int_equal(rig->nlost, 0);
 }
 
+static unsigned fill(unsigned n)
+{
+	struct slot *s = &rig->task[0].slot;
+
+	for (; s->ctl->head < s->ctl->limit; n++) {
+		assert_false(slot_full(s));
+		struct fast_rec *rec = call(0, SYS_write, 1, 3);
+		rec->t0 = rec->t1 = at(0) + n;
+		rec->result = n % 1000;
+		done(0, rec);
+	}
+	assert_true(slot_full(s));
+	return n;
+}
+
+/* One that has been full becomes larger, but not while there is something in it. */
+static void grows(void **state)
+{
+	struct slot *s = &rig->task[0].slot;
+
+	(void)state;
+	unsigned n = fill(0);
+	slot_grow(s);
+	assert_int_equal(s->size, RING_SIZE);
+	assert_int_equal(s->ctl->mask, RING_SIZE - 1);
+	drain_all(&rig->t);
+	assert_false(slot_full(s));
+	slot_grow(s);
+	assert_int_equal(s->size, RING_MAX);
+	assert_int_equal(s->ctl->mask, RING_MAX - 1);
+	assert_false(slot_in_flight(s));
+	for (int round = 0; round < 3; round++) {
+		unsigned first = n;
+		n = fill(n);
+		assert_true((n - first) * R_SIZE > RING_MAX - 2 * RING_SLACK);
+		drain_all(&rig->t);
+		assert_int_equal(s->ctl->limit, s->tail + RING_MAX - RING_SLACK);
+		slot_grow(s);
+	}
+	assert_int_equal(s->size, RING_MAX);
+	assert_int_equal(rig->nops, n);
+	for (unsigned i = 0; i < n && i < RIG_OPS; i++)
+		assert_int_equal(rig->op[i].ret, i % 1000);
+	assert_int_equal(rig->nlost, 0);
+}
+
 static void sizes(void **state)
 {
 	const struct fast *f = rig->t.fast;
@@ -322,7 +368,7 @@ static void sizes(void **state)
 	/* Wherever it begins, it is in the slot; the hook begins none beyond the limit.
 	 */
 	assert_true(rec_size(f, &r.rec) <= RING_SLACK);
-	assert_true(RING_FROM + RING_SIZE + RING_SLACK <= SLOT_SIZE);
+	assert_true(RING_FROM + RING_MAX + RING_SLACK <= SLOT_SIZE);
 	r.rec.nr = UINT32_MAX;
 	assert_int_equal(rec_size(f, &r.rec), R_SIZE);
 }
@@ -518,6 +564,7 @@ int main(void)
 		TEST(in_flight),
 		TEST(state_garbage),
 		TEST(around),
+		TEST(grows),
 		TEST(sizes),
 		TEST(lying_length),
 		TEST(insane_heads),

@@ -91,7 +91,10 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 	} else if (k->exiting || !dispatch_holds(t, k)) {
 		detach(t, k, sig);
 	} else if (!dispatch_stands(k)) {
-		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+		/* A signal that waits makes it stop by itself; an interrupt would come
+		 * before that one, for ever. */
+		if (k->status >> 16 != PTRACE_EVENT_STOP)
+			ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 		resume(t, k, sig);
 	} else {
 		k->waits = true;

@@ -59,6 +59,8 @@ struct process {
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
 	uint16_t noted;  /* bits of enum op_note */
 	uint32_t cwd;    /* name; 0: to be asked */
+	bool own_root;   /* paths mean something else to it than to us; as of then: */
+	uint64_t root_since; /* 0: to be asked */
 	struct task *newest; /* of its tasks; NULL: that has ended */
 };
 

@@ -204,7 +204,7 @@ static int wait_ringed(struct tracer *t)
 	if (look_recent(t))
 		return 0;
 	/* Passes that stops have made count too: how fast do rings fill? */
-	if (drain_all(t) > RING_SIZE / R_SIZE / 2)
+	if (drain_all(t) > RING_PARTS / 2)
 		return 0;
 	uint64_t nap = (uint64_t)((double)f->fill_ticks * f->clock.ns_per_tick);
 	return sleep_for_any(t, nap < MIN_NAP_NS   ? MIN_NAP_NS

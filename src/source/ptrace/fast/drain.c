@@ -99,8 +99,8 @@ static void give_room(struct task *k)
 	struct slot *s = &k->slot;
 
 	if (!k->distrusted)
-		__atomic_store_n(&s->ctl->limit, s->tail + RING_SIZE - RING_SLACK,
-			__ATOMIC_RELEASE);
+		__atomic_store_n(
+			&s->ctl->limit, s->tail + s->size - RING_SLACK, __ATOMIC_RELEASE);
 }
 
 /* The earliest of them, and the earliest key of the others. */
@@ -151,7 +151,7 @@ static void merge(struct tracer *t, struct cursor *c, unsigned n, uint64_t until
 /* How long the busiest ring takes to fill by a third: the next pass is to come before. */
 static void pace(struct fast *f, uint64_t now, unsigned most)
 {
-	const uint64_t third = RING_SIZE / R_SIZE / 3, forever = UINT64_C(1) << 32;
+	const uint64_t third = RING_PARTS / 3, forever = UINT64_C(1) << 32;
 	uint64_t since = now - f->passed;
 
 	if (since > forever)
@@ -163,7 +163,7 @@ static void pace(struct fast *f, uint64_t now, unsigned most)
 		f->fill_ticks = f->fill_ticks < forever ? 2 * f->fill_ticks + 1 : forever;
 }
 
-/* All rings, up to now. Returns the records of the ring that had the most. */
+/* All rings, up to now. Returns how full the fullest of them was, in RING_PARTS. */
 unsigned drain_all(struct tracer *t)
 {
 	struct fast *f = t->fast;
@@ -181,14 +181,15 @@ unsigned drain_all(struct tracer *t)
 		if (!begin(t, &c[n], f->ringed[i]))
 			continue;
 		uint64_t bytes = c[n].head - c[n].task->slot.tail;
-		most = bytes / R_SIZE > most ? bytes / R_SIZE : most;
+		unsigned parts = (unsigned)(bytes * RING_PARTS / c[n].task->slot.size);
+		most = parts > most ? parts : most;
 		n++;
 	}
 	pace(f, until, most);
 	merge(t, c, n, until);
 	for (unsigned i = 0; i < f->nringed; i++)
 		if (f->ringed[i]->slot.ctl->limit !=
-			f->ringed[i]->slot.tail + RING_SIZE - RING_SLACK)
+			f->ringed[i]->slot.tail + f->ringed[i]->slot.size - RING_SLACK)
 			give_room(f->ringed[i]);
 	if (c != small)
 		free(c);

@@ -143,7 +143,7 @@ void fast_exec(struct tracer *t, struct task *k)
 		k->space->locked = k->process->locked;
 	k->slotless = k->process->locked;
 	history_exec(t, k);
-	k->process->cwd = 0;
+	path_moved(k->process);
 	dispatch_exec(t, k);
 }
 
@@ -200,7 +200,10 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 
 	if (!t->fast || !k->space)
 		return 0;
+	bool full = slot_full(&k->slot);
 	drain_task(t, k);
+	if (full && !k->distrusted)
+		slot_grow(&k->slot);
 	k->entered = fast_tsc();
 	if (in->arch != AUDIT_ARCH_X86_64 || k->sysmode || !k->process->started)
 		return 0;
@@ -256,7 +259,7 @@ bool fast_enter(struct tracer *t, struct task *k)
 			(unsigned)k->call.arg[1]);
 		break;
 	case ROLE_CWD:
-		k->process->cwd = 0;
+		path_moved(k->process);
 		break;
 	}
 	struct fd_open *o =
@@ -388,6 +391,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		}
 		break;
 	case ROLE_OWN:
+		path_moved(k->process);
 		if (ret >= 0 && k->call.arg[0] & CLONE_FILES)
 			history_begin(t, k, k, false);
 		break;

@@ -37,6 +37,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct process;
 struct task;
 struct tracer;
 
@@ -138,6 +139,7 @@ struct slot {
 	uint8_t *ring;
 	struct rings *rings;
 	unsigned number, listed; /* its place in fast.ringed, plus 1 */
+	uint64_t size;           /* of the ring, in bytes */
 	uint64_t tail;
 	uint64_t begun; /* time stamp of the record in flight whose file is known */
 	struct fd_open *held[2];
@@ -150,7 +152,7 @@ static inline bool slot_in_flight(const struct slot *s)
 
 	if (!s->ctl)
 		return false;
-	r = (const struct fast_rec *)(s->ring + s->tail % RING_SIZE);
+	r = (const struct fast_rec *)(s->ring + s->tail % s->size);
 	return r->state == REC_BEGUN;
 }
 
@@ -168,7 +170,7 @@ struct fast_dir {
 	uint64_t since;
 };
 
-enum { FAST_DIRS = 64, SEVERAL = 1 };
+enum { RING_PARTS = 1024, FAST_DIRS = 512, SEVERAL = 1 };
 
 struct fast {
 	struct fdtrack *track;
@@ -263,6 +265,8 @@ int slot_take(struct fast *f, struct task *k);
 void slot_give(struct fast *f, struct task *k);
 const struct fast_rec *slot_rec(const struct slot *s, uint64_t at);
 uint64_t slot_head(const struct slot *s, bool *sane);
+bool slot_full(const struct slot *s);
+void slot_grow(struct slot *s);
 unsigned rec_size(const struct fast *f, const struct fast_rec *r);
 
 /* history.c */
@@ -291,6 +295,7 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
+void path_moved(struct process *p);
 
 /* guard.c */
 struct guards *guards_new(void);

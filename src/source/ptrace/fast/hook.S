@@ -83,7 +83,7 @@ hook_flagged:
 	movq	CTL(C_HEAD), %rcx
 	cmpq	CTL(C_LIMIT), %rcx
 	jae	hook_pass
-	movzwl	%cx, %ecx
+	andl	CTL(C_MASK), %ecx
 	movq	CTL(C_RING), %r11
 	addq	%rcx, %r11
 	movq	%r11, CTL(C_REC)

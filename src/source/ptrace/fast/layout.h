@@ -17,11 +17,12 @@
 #define SLOTS_AT      (HOOK_AT + HOOK_SIZE)
 #define WINDOW_END    0x80000000 /* HOOK_AT + 2^28: the stubs test for it */
 
-#define SLOT_SIZE     0x14000
-#define RING_FROM     0x1000 /* in the slot */
-#define RING_SIZE     0x10000
+#define SLOT_SIZE     0x44000
+#define RING_FROM     0x1000  /* in the slot */
+#define RING_SIZE     0x10000 /* at first; four times that once it has been full */
+#define RING_MAX      0x40000
 #define RING_SLACK    0x2200 /* a record may reach this far beyond the limit */
-#define SLOTS_MAX     3275   /* up to 0x7fff7000: AddressSanitizer's shadow */
+#define SLOTS_MAX     963    /* up to 0x7fff7000: AddressSanitizer's shadow */
 
 /* In the tables: a byte for each number of a call, then strings. */
 #define SHAPES_AT     TABLES_AT
@@ -65,7 +66,8 @@
 #define C_STEP        0x48
 #define C_RSI         0x50
 #define C_R8          0x58
-#define C_STATX       0x60 /* not 0: new descriptors may be asked what they are */
+#define C_MASK        0x60 /* bytes of the ring, less one */
+#define C_STATX       0x68 /* not 0: new descriptors may be asked what they are */
 
 /* A record; what the shapes add begins at R_MORE. */
 #define R_T0          0x00
@@ -100,7 +102,8 @@
 #include <stdint.h>
 
 struct fast_ctl {
-	uint64_t ring, head, limit, rdx, ret, r11, rax, flags, rec, step, rsi, r8, statx;
+	uint64_t ring, head, limit, rdx, ret, r11, rax, flags, rec, step, rsi, r8, mask;
+	uint64_t statx;
 };
 
 struct fast_rec {

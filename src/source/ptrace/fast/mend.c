@@ -166,7 +166,7 @@ static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r
 		    r->rip == AT(hook_new_end);
 	uint64_t at = told ? c->rec - c->ring : c->head;
 	struct fast_rec *rec =
-		(struct fast_rec *)(k->slot.ring + at % RING_SIZE / R_SIZE * R_SIZE);
+		(struct fast_rec *)(k->slot.ring + at % k->slot.size / R_SIZE * R_SIZE);
 	if ((r->rip > AT(hook_sys) && r->rip < AT(hook_special)) ||
 		(r->rip > AT(hook_new_sys) && r->rip < AT(hook_fault_path)))
 		behind(t, k, r, s, rec);

@@ -47,6 +47,46 @@ static uint32_t start_of(struct tracer *t, struct task *k, int dirfd)
 	return p->cwd;
 }
 
+/* It has another working directory, or another root. */
+void path_moved(struct process *p)
+{
+	p->cwd = 0;
+	p->root_since = 0;
+}
+
+static bool alike(const char *of, const char *ours, pid_t pid)
+{
+	char at[48];
+	struct stat a, b;
+
+	snprintf(at, sizeof(at), "/proc/%d/%s", pid, of);
+	return !stat(at, &a) && !stat(ours, &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* Whether its paths are not ours. By way of /proc each costs twice as much. */
+static bool has_own_root(struct process *p)
+{
+	uint64_t now = fast_tsc();
+
+	if (!p->root_since || now - p->root_since >= DIR_TICKS) {
+		p->own_root = !alike("ns/mnt", "/proc/self/ns/mnt", p->pid) ||
+			      !alike("root/", "/", p->pid);
+		p->root_since = now;
+	}
+	return p->own_root;
+}
+
+/* Where we find what that path means to the task. false: it is too long. */
+static bool place_of(struct task *k, const char *full, char *at, size_t size)
+{
+	int n = has_own_root(k->process)
+			? snprintf(at, size, "/proc/%d/root%s", k->tid, full)
+			: snprintf(at, size, "%s", full);
+
+	return n < (int)size;
+}
+
 /* The real path of what is found at a path, if it is that inode. Bytes, or 0. */
 static ssize_t real_path(
 	struct task *k, const char *full, const struct stat *is, char *out)
@@ -54,7 +94,7 @@ static ssize_t real_path(
 	char at[PATH_MAX + 32];
 	struct stat st;
 
-	if (snprintf(at, sizeof(at), "/proc/%d/root%s", k->tid, full) >= (int)sizeof(at))
+	if (!place_of(k, full, at, sizeof(at)))
 		return 0;
 	int fd = open(at, O_PATH | O_CLOEXEC);
 	if (fd < 0)
@@ -73,7 +113,7 @@ static int look_at(struct task *k, const char *full, struct stat *st)
 {
 	char at[PATH_MAX + 32];
 
-	if (snprintf(at, sizeof(at), "/proc/%d/root%s", k->tid, full) >= (int)sizeof(at))
+	if (!place_of(k, full, at, sizeof(at)))
 		return -ENAMETOOLONG;
 	return lstat(at, st) < 0 ? -errno : 0;
 }
@@ -90,6 +130,17 @@ static bool is_deleted(const char *path)
  * Directories that files were opened in: their real paths. Valid while no directory is
  * known to have another path. None is kept open, as umount(8) would find it busy.
  */
+static struct fast_dir *dir_put(struct tracer *t, struct task *k, uint32_t name)
+{
+	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
+
+	*d = (struct fast_dir){ .name = name,
+		.epoch = t->fast->epoch,
+		.pid = k->process->pid,
+		.since = fast_tsc() };
+	return d;
+}
+
 static struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *full)
 {
 	char text[PATH_MAX], path[PATH_MAX];
@@ -105,10 +156,7 @@ static struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *ful
 	if (d->name == name && d->epoch == t->fast->epoch && d->pid == k->process->pid &&
 		fast_tsc() - d->since < DIR_TICKS)
 		return d->real ? d : NULL;
-	*d = (struct fast_dir){ .name = name,
-		.epoch = t->fast->epoch,
-		.pid = k->process->pid,
-		.since = fast_tsc() };
+	d = dir_put(t, k, name);
 	ssize_t n = real_path(k, text, NULL, path);
 	d->real = n > 0 ? names_add(t->names, path, n) : 0;
 	return d->real ? d : NULL;
@@ -123,6 +171,26 @@ static ssize_t in_dir(const struct tracer *t, const struct fast_dir *d, const ch
 	return n < (int)size ? n : 0;
 }
 
+/* What open(2) does not follow a link to, or has made, is what the path says. */
+static bool is_itself(int flags)
+{
+	return flags & O_NOFOLLOW || (flags & O_CREAT && flags & O_EXCL);
+}
+
+/* The path that /proc would have shown, by that of its directory; 0: not for sure. */
+static uint32_t by_dir(
+	struct tracer *t, struct task *k, const char *full, const struct statx *x)
+{
+	char path[2 * PATH_MAX];
+	const char *base = strrchr(full, '/');
+	struct fast_dir *d = base[1] && strcmp(base, "/..") ? dir_of(t, k, full) : NULL;
+	struct stat is;
+	ssize_t n = d ? in_dir(t, d, base, path, sizeof(path)) : 0;
+
+	as_stat(x, &is);
+	return n ? fdtab_file(t->fdtab, &k->fd, path, n, x->stx_mnt_id, &is) : 0;
+}
+
 /*
  * The path that /proc would have shown. The file is there still, and no link: then its
  * directory tells. It is another file by now, or there is another way to an open one,
@@ -133,7 +201,8 @@ static uint32_t find_path(
 {
 	char path[2 * PATH_MAX];
 	const char *base = strrchr(full, '/');
-	struct fast_dir *d = *full == '/' && base[1] ? dir_of(t, k, full) : NULL;
+	bool plain = *full == '/' && base[1] && strcmp(base, "/..");
+	struct fast_dir *d = plain ? dir_of(t, k, full) : NULL;
 	struct stat is, st;
 	struct fd_view v = { .file = 0 };
 	ssize_t n = 0;
@@ -202,6 +271,8 @@ static int own_descriptor(const struct task *k, const char *path)
 	static const char *const std[] = { "/dev/stdin", "/dev/stdout", "/dev/stderr" };
 	unsigned pid, fd, end = 0;
 
+	if (strncmp(path, "/dev/", 5) && strncmp(path, "/proc/", 6))
+		return -1;
 	for (int i = 0; i < 3; i++)
 		if (!strcmp(path, std[i]))
 			return i;
@@ -274,9 +345,16 @@ static uint32_t named_file(struct tracer *t, struct task *k, const struct fast_r
 		      x->stx_mnt_id * 1000003;
 	uint32_t file = map_get(&t->fast->known, key, id);
 	if (!file) {
-		file = find_path(t, k, (int)r->result, names_get(t->names, full), x);
+		const char *text = names_get(t->names, full);
+		file = is_itself(flags) ? by_dir(t, k, text, x) : 0;
+		if (!file)
+			file = find_path(t, k, (int)r->result, text, x);
 		if (file)
 			map_put(&t->fast->known, key, id, file);
+		if (file && S_ISDIR(x->stx_mode) &&
+			!is_deleted(
+				names_get(t->names, names_file(t->names, file)->path)))
+			dir_put(t, k, full)->real = names_file(t->names, file)->path;
 	}
 	return file;
 }

@@ -83,7 +83,8 @@ static int in_child(int out)
 	if (mprotect(hook, HOOK_SIZE, PROT_READ | PROT_EXEC) < 0)
 		return errno;
 	*c = (struct fast_ctl){ .ring = SLOTS_AT + RING_FROM,
-		.limit = RING_SIZE - RING_SLACK };
+		.limit = RING_SIZE - RING_SLACK,
+		.mask = RING_SIZE - 1 };
 	if (syscall(SYS_arch_prctl, ARCH_SET_GS, SLOTS_AT) < 0)
 		return errno;
 	__asm__("rdgsbase %0" : "=r"(gs));

@@ -98,10 +98,12 @@ int slot_take(struct fast *f, struct task *k)
 	s->rings = rings_get(r);
 	s->ctl = (struct fast_ctl *)(r->base + (size_t)s->number * SLOT_SIZE);
 	s->ring = (uint8_t *)s->ctl + RING_FROM;
+	s->size = RING_SIZE;
 	s->tail = s->begun = 0;
 	*s->ctl = (struct fast_ctl){
 		.ring = SLOTS_AT + (uint64_t)s->number * SLOT_SIZE + RING_FROM,
 		.limit = RING_SIZE - RING_SLACK,
+		.mask = RING_SIZE - 1,
 		.statx = !k->space->locked,
 	};
 	((struct fast_rec *)s->ring)->state = REC_NONE;
@@ -128,7 +130,7 @@ void slot_give(struct fast *f, struct task *k)
 
 const struct fast_rec *slot_rec(const struct slot *s, uint64_t at)
 {
-	return (const struct fast_rec *)(s->ring + at % RING_SIZE);
+	return (const struct fast_rec *)(s->ring + at % s->size);
 }
 
 /* How far the task has come. Not sane: it has written over its own control words. */
@@ -136,8 +138,30 @@ uint64_t slot_head(const struct slot *s, bool *sane)
 {
 	uint64_t head = __atomic_load_n(&s->ctl->head, __ATOMIC_ACQUIRE);
 
-	*sane = head - s->tail <= RING_SIZE && head % R_SIZE == 0;
+	*sane = head - s->tail <= s->size && head % R_SIZE == 0;
 	return *sane ? head : s->tail;
+}
+
+/* No more room, so that its task stands still. */
+bool slot_full(const struct slot *s)
+{
+	bool sane;
+
+	return s->ctl && slot_head(s, &sane) - s->tail >= s->size - RING_SLACK && sane;
+}
+
+/* A larger ring for a task that stands still. Only an empty one can become larger. */
+void slot_grow(struct slot *s)
+{
+	bool sane;
+
+	if (s->size == RING_MAX || slot_head(s, &sane) != s->tail || !sane)
+		return;
+	s->size = RING_MAX;
+	s->begun = 0;
+	((struct fast_rec *)slot_rec(s, s->tail))->state = REC_NONE;
+	s->ctl->mask = s->size - 1;
+	s->ctl->limit = s->tail + s->size - RING_SLACK;
 }
 
 /* Bytes of a record, by its call and nothing that it says of itself but a length. */
