@@ -7,6 +7,7 @@
 #   make fuzz TIME=30    seconds per parser      make bench      ratios against peers
 #   make cross           build for aarch64, in build/aarch64      make deps-cross   what that needs
 #   make soak SCALE=1    other programs' own tests, bare and below iops; S='git go' chooses
+#                        S=mount: on iops mount and on the bare folder, T=600 seconds each
 #   make lint            arrows, shell, manual, format, sizes
 #   make install         into $(DESTDIR)$(PREFIX)
 
@@ -17,16 +18,17 @@ CLANG   ?= clang
 Q       := $(if $(V),,@)
 SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
 
+FUSE    ?= $(shell $(PKG) --exists fuse3 2>/dev/null && echo y)
 LINKED  := libcjson smartcols libzstd
 LATE    := sqlite3 avro-c nettle
 PKGS    := $(LINKED) $(LATE)
 DEBS    := gcc make pkg-config libcjson-dev libsmartcols-dev libzstd-dev libsqlite3-dev libavro-dev libzydis-dev \
-           nettle-dev libbpf-dev bpftool clang
+           nettle-dev libbpf-dev bpftool clang libfuse3-dev fuse3
 TESTDEBS := libcmocka-dev liburing-dev strace python3 python3-jsonschema shellcheck mandoc clang clang-format \
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
-           redis-server redis-tools util-linux mount e2fsprogs sudo fio nodejs zstd blktrace $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
+           redis-server redis-tools util-linux mount e2fsprogs sudo fio stress-ng fuse3 acl attr nodejs zstd blktrace $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
 CROSSDEBS := libc6-dev libgcc-12-dev libcmocka-dev $(filter lib% nettle-dev,$(DEBS))
-SOAKDEBS := libpython3-testsuite golang-go default-jdk-headless luajit stress-ng rsync dpkg-dev zlib1g-dev gdb xz-utils bzip2
+SOAKDEBS := libpython3-testsuite golang-go default-jdk-headless luajit rsync dpkg-dev python3-fusepy g++ zlib1g-dev gdb xz-utils bzip2
 
 # One tree of objects for each way of building.
 comma   := ,
@@ -39,11 +41,11 @@ override CFLAGS += -std=gnu11 -pthread $(WARN) \
            $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer) \
            $(if $(COV),--coverage -O0)
 LIBFLAGS := $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
-override CPPFLAGS += -D_GNU_SOURCE -Iinclude -I$(B) -DVERSION='"$(VERSION)"' $(LIBFLAGS)
+override CPPFLAGS += -D_GNU_SOURCE -Iinclude -I$(B) -DVERSION='"$(VERSION)"' $(LIBFLAGS) $(if $(FUSE),$(shell $(PKG) --cflags-only-I fuse3))
 override LDLIBS += $(shell $(PKG) --libs $(LINKED) 2>/dev/null) $(if $(FAST),-lZydis) $(if $(BPF),$(BPFLIBS)) -lm -ldl
 # Linked into the program where that can be: it would make each start slower.
 BPFLIBS = $(if $(wildcard $(addprefix $(shell $(PKG) --variable=libdir libbpf)/lib,bpf.a elf.a z.a)),-Wl$(comma)-Bstatic -lbpf -lelf -lz -Wl$(comma)-Bdynamic,-lbpf -lelf -lz)
-LATELIBS := $(shell $(PKG) --libs $(LATE) 2>/dev/null)
+LATELIBS := $(shell $(PKG) --libs $(LATE) 2>/dev/null) $(if $(FUSE),$(shell $(PKG) --libs fuse3))
 
 # Everything but main() is a library, so that tests can link it. Of the files that speak
 # for a machine, only that of the compiler's own is taken; the fast path is for x86_64.
@@ -52,8 +54,9 @@ NATIVE  := $(wildcard src/source/ptrace/arch/$(MACHINE).c)
 FAST    := $(if $(filter x86_64,$(MACHINE)),y)
 BPFTOOL := $(or $(shell command -v bpftool),$(wildcard /usr/sbin/bpftool))
 BPF     := $(if $(and $(BPFTOOL),$(shell command -v $(CLANG)),$(shell $(PKG) --exists libbpf && echo y)),y)
-SRC     := $(sort $(shell find src -name '*.c' ! -path '*/arch/*' ! -path '*/fast/*' ! -path '*/bpf/*') $(NATIVE) \
+SRC     := $(sort $(shell find src -name '*.c' ! -path '*/arch/*' ! -path '*/fast/*' ! -path '*/bpf/*' ! -path '*/fuse/*') $(NATIVE) \
            $(if $(BPF),$(filter-out %/none.c %.bpf.c,$(wildcard src/source/bpf/*.c)),src/source/bpf/none.c) \
+           $(if $(FUSE),$(filter-out %/none.c,$(wildcard src/source/fuse/*.c)),src/source/fuse/none.c) \
            $(if $(FAST),$(filter-out %/none.c,$(wildcard src/source/ptrace/fast/*.c)),src/source/ptrace/fast/none.c))
 ASM     := $(if $(FAST),$(wildcard src/source/ptrace/fast/*.S))
 LIBOBJ  := $(patsubst %.c,$(B)/%.o,$(filter-out src/main.c,$(SRC))) $(ASM:%.S=$(B)/%.o)
@@ -125,6 +128,7 @@ $(B)/help/plug%.so: tests/help/hotdl.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -DPLUG=$* -shared -fPIC $< -o $@
 $(B)/help/hot $(B)/help/hot32 $(B)/help/hot-musl: $(wildcard tests/help/hot*.h)
 $(B)/help/selfview: tests/help/selfcalls.h
+$(B)/help/fsx: $(wildcard tests/help/fsx*.h)
 $(B)/help/uring: tests/help/uring.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) $< -luring -o $@
 $(B)/help/%: tests/help/%.c
@@ -172,11 +176,12 @@ bench: all $(HELP) $(B)/bench
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help BENCH=$(CURDIR)/$(B)/bench sh tests/bench/run.sh
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help sh tests/bench/fast.sh
 	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help sh tests/bench/bpf.sh
+	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help sh tests/bench/mount.sh
 
 # IOPS_FLAGS are more options for iops run.
-soak: all
+soak: all $(B)/help/fsx
 	$(Q)sh tests/deps.sh "$(SUDO)" $(TESTDEBS) $(SOAKDEBS)
-	$(Q)IOPS=$(CURDIR)/$(B)/iops SCALE=$(or $(SCALE),1) sh tests/soak/run.sh $(S)
+	$(Q)IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help SCALE=$(or $(SCALE),1) sh tests/soak/run.sh $(S)
 
 # Arrows go one way: no cycle among objects, and no room looks into its neighbour.
 arrows: $(OBJ)

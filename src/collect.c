@@ -118,7 +118,7 @@ static int report(struct collection *c, bool snapshot)
 
 	update(c, snapshot);
 	/* The rows of the intervals are the whole of a CSV: one table, one header. */
-	if (c->o->interval_ns && c->o->format == &report_csv)
+	if ((c->o->interval_ns && c->o->format == &report_csv) || c->o->mount.detail)
 		return 0;
 	return out_report(c->job->out, c->o->format, &in, rows);
 }
@@ -135,13 +135,34 @@ static int write_row(void *arg, const char *text, size_t len)
 	return out_write(c->job->out, text, len);
 }
 
+static int add_lines(struct collection *c)
+{
+	struct fuse_trace_args lines = {
+		.detail = c->o->mount.detail,
+		.run = &c->run,
+		.flush = c->o->mount.flush,
+		.write = write_row,
+		.arg = c,
+	};
+	int err = out_rows(c->job->out);
+
+	if (!err)
+		err = fuse_trace_new(&c->session.sink[c->session.nsinks], &lines);
+	c->session.nsinks += !err;
+	return err;
+}
+
 /* Behind the filter: the sums, then what else was asked for. */
 static int add_sinks(struct collection *c)
 {
 	const struct options *o = c->o;
 	struct session *s = &c->session;
 	struct filter f = {
-		.path = o->path, .types = o->types, .pids = o->only, .npids = o->nonly
+		.path = o->path,
+		.types = o->types,
+		.pids = o->only,
+		.npids = o->nonly,
+		.want = o->mount.point && o->want_given ? &o->want : NULL,
 	};
 	struct interval_args rows = {
 		.format = o->format == &report_json  ? INTERVAL_JSON
@@ -156,7 +177,7 @@ static int add_sinks(struct collection *c)
 	int err = 0;
 
 	s->sink[s->nsinks++] = stats_sink(c->stats);
-	if (f.path || f.types || f.npids)
+	if (f.path || f.types || f.npids || f.want)
 		err = filter_new(&c->filter, &f, c->names, session_fan(s));
 	s->entry = c->filter;
 	if (!err && o->interval_ns)
@@ -169,7 +190,9 @@ static int add_sinks(struct collection *c)
 		err = folder_new(&c->folder, t, c->run.started_ns, s->epoch_ns);
 	if (!err && t)
 		s->sink[s->nsinks++] = folder_sink(c->folder);
-	s->flushes = log.fd >= 0 || t;
+	if (!err && o->mount.detail)
+		err = add_lines(c);
+	s->flushes = log.fd >= 0 || t || o->mount.detail;
 	return err;
 }
 
@@ -224,7 +247,7 @@ static int open_layers(struct collection *c, struct source_args *args)
 static int open_source(struct collection *c)
 {
 	static const struct source_ops *const known[] = { &source_ptrace, &source_proc,
-		&source_bpf, &source_system };
+		&source_bpf, &source_system, &source_fuse, &source_blktrace_live };
 	const struct options *o = c->o;
 	struct source_args args = {
 		.names = c->names,
@@ -240,6 +263,7 @@ static int open_source(struct collection *c)
 		.patch_after = o->patch_after,
 		.streams = folder_streams(c->folder),
 		.trace = o->trace.layers ? &o->trace : NULL,
+		.mount = o->mount.point ? &o->mount : NULL,
 		.command = c->run.command ? c->run.command[0] : NULL,
 	};
 	bool automatic = !strcmp(o->backend, "auto");
@@ -259,7 +283,8 @@ static int open_source(struct collection *c)
 			"counters only",
 			strerror(-err));
 	}
-	if (err < 0 && c->job->launch)
+	/* That one has said it, with the way out. */
+	if (err < 0 && c->job->launch && c->ops != &source_blktrace_live)
 		diag_err(err, "cannot trace by %s; 'iops doctor' tells what works here",
 			c->ops->name);
 	snprintf(c->run.backend, sizeof(c->run.backend), "%s", c->ops->name);
@@ -330,6 +355,8 @@ void collect(struct front_job *job)
 		diag_err(err, "cannot begin");
 	else
 		err = open_source(&c);
+	if (!err && o->mount.daemon)
+		front_done(job, 0); /* it is mounted; what comes is our own affair */
 	if (!err) {
 		err = session_run(&c.session);
 		if (err < 0)
@@ -346,7 +373,7 @@ void collect(struct front_job *job)
 	int late_log = out_close(job->log);
 	late = late ? late : late_log;
 	/* Detach before saying done; what cannot be detached is served beyond it. */
-	if (!job->launch && c.session.source) {
+	if (!job->launch && !o->mount.point && c.session.source) {
 		c.ops->close(c.session.source);
 		c.session.source = NULL;
 	}

@@ -104,9 +104,10 @@ static void say_missing(
 
 	for (int i = same ? number(before) + 1 : 0; i < number(name); i++)
 		if (f->missing++ < 16)
-			diag("%s/%.*s%s%d: there is no such file; the report covers the "
+			diag("%s%s%.*s%s%d: there is no such file; the report covers the "
 			     "rest",
-				dir, (int)len, name, mark, i);
+				dir, *dir && dir[strlen(dir) - 1] != '/' ? "/" : "",
+				(int)len, name, mark, i);
 }
 
 /* How many files there are, added or there before; -errno. */
@@ -123,7 +124,7 @@ static int add_all(struct cpufiles *f, const char *dir, const char *stem, size_t
 			*dir && dir[strlen(dir) - 1] != '/' ? "/" : "", found[i]->d_name);
 		bool none = !stat(path, &st) && S_ISREG(st.st_mode) && !st.st_size;
 		if (!has(f, path))
-			say_missing(f, *dir ? dir : ".", i ? found[i - 1]->d_name : NULL,
+			say_missing(f, dir, i ? found[i - 1]->d_name : NULL,
 				found[i]->d_name);
 		if (none)
 			snprintf(empty, sizeof(empty), "%s", path);

@@ -110,6 +110,10 @@ static void become_command(
 	if (read(l->go[0], &how, 1) != 1)
 		_exit(EXIT_FAILED);
 	prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+	if (o->mount.point && chdir(o->mount.point) < 0) {
+		l->exec_errno = errno;
+		_exit(EXIT_FAILED);
+	}
 	if (how != LAUNCH_PLAIN) {
 		int err = filter_install(&o->want, how == LAUNCH_PATCH);
 		if (err < 0) {
@@ -134,10 +138,10 @@ static void become_tracer(struct front *f, struct front_job *job, front_work *wo
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (!f->launch) {
+	if (!f->launch && !job->options->mount.daemon) {
 		/* Without the front end there is nobody who could end it. */
 		prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-	} else {
+	} else if (f->launch) {
 		close(f->launch->go[0]);
 	}
 	let_go(STDIN_FILENO);

@@ -21,28 +21,27 @@ struct files {
 	unsigned ntraces, nreports;
 	char **text; /* of the reports */
 	size_t *len;
+	bool missing; /* files that belong to the others are not there */
 };
 
-static int sort_out(struct files *f, char *const *names)
+/* Takes over all inputs. */
+static int sort_out(struct files *f, const struct replay_inputs *all)
 {
-	for (; *names; names++) {
-		struct input *in;
+	int err = 0;
+
+	for (unsigned i = 0; i < all->n; i++) {
+		struct input *in = all->in[i];
 		const char *head;
-		int err = input_open(&in, *names);
-		if (err < 0)
-			return err;
 		ssize_t n = input_head(in, &head);
-		if (n < 0 || !reread_probe(head, n)) {
+		if (err || n < 0 || !reread_probe(head, n)) {
 			f->trace[f->ntraces++] = in;
 			continue;
 		}
-		unsigned i = f->nreports++;
-		f->report[i] = in;
-		err = input_rest(in, &f->text[i], &f->len[i]);
-		if (err < 0)
-			return err;
+		unsigned at = f->nreports++;
+		f->report[at] = in;
+		err = input_rest(in, &f->text[at], &f->len[at]);
 	}
-	return 0;
+	return err;
 }
 
 /* The host that a report names, as it stands there; len 0: none. */
@@ -76,7 +75,7 @@ static bool other_host(const struct files *f, const struct run *runs, unsigned n
 static int load_traces(
 	struct load *l, const struct options *o, struct names *names, struct files *f)
 {
-	struct replay_inputs inputs = { .in = f->trace, .n = f->ntraces };
+	struct replay_inputs inputs = { f->trace, f->ntraces, f->missing };
 	unsigned n;
 
 	if (!f->ntraces)
@@ -122,21 +121,41 @@ static void sum_up(struct load *l)
 	l->run.complete &= totals_whole(stats_totals(l->stats));
 }
 
-int load(struct load *l, const struct options *o, struct names *names, char *const *files)
+/* Open what the words name, of a block trace all files. 0 or -errno. */
+static int open_all(struct files *f, char *const *words)
 {
+	struct replay_inputs all;
 	unsigned n = 0;
 
-	while (files[n])
+	while (words[n])
 		n++;
-	struct files f = { calloc(n + 1, sizeof(struct input *)),
-		calloc(n + 1, sizeof(struct input *)), 0, 0,
-		calloc(n + 1, sizeof(char *)), calloc(n + 1, sizeof(size_t)) };
+	int err = replay_files(&all, words, n);
+	if (err < 0)
+		return err;
+	f->trace = calloc(all.n + 1, sizeof(*f->trace));
+	f->report = calloc(all.n + 1, sizeof(*f->report));
+	f->text = calloc(all.n + 1, sizeof(*f->text));
+	f->len = calloc(all.n + 1, sizeof(*f->len));
+	f->missing = all.missing;
+	bool room = f->trace && f->report && f->text && f->len;
+	for (unsigned i = 0; !room && i < all.n; i++)
+		input_close(all.in[i]);
+	err = room ? sort_out(f, &all) : -ENOMEM;
+	free(all.in);
+	return err;
+}
+
+int load(struct load *l, const struct options *o, struct names *names, char *const *words)
+{
+	struct files f = { .ntraces = 0 };
+	int err = open_all(&f, words);
+	unsigned n = f.ntraces + f.nreports;
+
 	l->stats = stats_new(names, o->dims);
 	l->runs = calloc(n + 1, sizeof(*l->runs));
 	l->report = calloc(n + 1, sizeof(*l->report));
-	int err = -ENOMEM;
-	if (f.trace && f.report && f.text && f.len && l->stats && l->runs && l->report)
-		err = sort_out(&f, files);
+	if (!err && (!l->stats || !l->runs || !l->report))
+		err = -ENOMEM;
 	if (!err && f.nreports && (o->path || o->types || o->nonly || o->want_given)) {
 		diag("%s: a JSON report holds sums, which cannot be filtered; a log can",
 			input_name(f.report[0]));

@@ -2,8 +2,8 @@
  * iops - what programs really read and write
  *
  *   main.c          the verbs, and the exit status
- *   cmd/            a file a verb: run, attach, trace, report, export, merge, diff,
- *                   tag (tag-by-pid), doctor, help
+ *   cmd/            a file a verb: run, attach, trace, mount, report, export, merge,
+ *                   diff, tag (tag-by-pid), doctor, help
  *   opts.c          the table of options
  *   front.c         the shell's job: starts command and tracer, passes signals and status
  *   collect.c       the tracer process: wires a source to sinks, then reports
@@ -13,9 +13,11 @@
  *   out.c           where a report goes
  *   source/         where operations come from: ptrace (arch/: what only its machine has;
  *                   fast/: the fast path, operations that do not stop), proc (counters),
- *                   system, bpf (*.bpf.h: what runs in the kernel; by layer); of saved
- *                   traces: log, strace, fs_usage, fuse_trace, blktrace (and its tags)
- *   sink/           where they go: stats, filter, interval, log
+ *                   system, bpf (*.bpf.h: what runs in the kernel; by layer), fuse (a
+ *                   file system that passes on); of saved traces: log, strace, fs_usage,
+ *                   fuse_trace, blktrace (and its tags; live, capture: the
+ *                   same from the kernel)
+ *   sink/           where they go: stats, filter, interval, log, fuse_trace
  *   export/         the same, in the forms of other tools
  *   layer/          sums of the layers below the calls; report/layer_*: how they look
  *   stream/         a folder of CSV files that rows go to, with its manifest
@@ -42,8 +44,8 @@
 enum { EXIT_USAGE = 2 };
 
 static const struct command *const commands[] = { &command_run, &command_attach,
-	&command_trace, &command_report, &command_export, &command_merge, &command_diff,
-	&command_tag, &command_doctor, &command_help, NULL };
+	&command_trace, &command_mount, &command_report, &command_export, &command_merge,
+	&command_diff, &command_tag, &command_doctor, &command_help, NULL };
 
 /*
  * Standard streams that are closed would be taken by the next file that is opened.

@@ -8,10 +8,8 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* id: the letter; capital letters beyond it are for options that have none. */
@@ -25,7 +23,8 @@ static const struct option_row rows[] = {
 	{ 'o', true, "output", "FILE", "write the report to FILE; - is standard output" },
 	{ 'f', true, "format", "NAME",
 		"table (default), json or csv; of 'iops report' also\n"
-		"blkparse: the events of a block trace" },
+		"blkparse: the events of a block trace; of 'iops mount'\n"
+		"fuse-trace: a line for each operation" },
 	{ 'J', false, "json", NULL, "short for --format json" },
 	{ 'H', true, "histogram", NULL,
 		"add histograms of size and latency to the table" },
@@ -44,7 +43,9 @@ static const struct option_row rows[] = {
 	{ 'P', true, "path", "GLOB", "keep only files whose path matches" },
 	{ 'Y', false, "type", "LIST", "keep only files of these types" },
 	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
-	{ 'b', true, "backend", "NAME", "auto (default), ptrace, bpf, proc or system" },
+	{ 'b', true, "backend", "NAME",
+		"auto (default), ptrace, bpf, proc, system or\n"
+		"blktrace; 'iops trace' knows bpf and blktrace" },
 	{ 'l', true, "log", "FILE", "keep the operation log; - is standard output" },
 	{ 'g', true, "group", "NAME:PID,...", "sum up these processes as NAME" },
 	{ 'M', false, "from", "FORMAT",
@@ -76,7 +77,9 @@ static const struct option_row rows[] = {
 	{ 'c', false, "comm", "NAME", "only commands whose name begins like this" },
 	{ 'u', false, "uid", "N", "only this user's" },
 	{ 'j', false, "cgroup", "DIR", "only of this cgroup" },
-	{ 'D', false, "device", "MAJ:MIN", "only files and disks of this device" },
+	{ 'D', false, "device", "DEVICE",
+		"only files and disks of it: MAJ:MIN or /dev/NODE;\n"
+		"of blktrace as many as are given" },
 	{ '1', false, "under", "DIR", "only files below this directory" },
 	{ 'm', false, "min-size", "BYTES", "only operations of so many bytes" },
 	{ 't', false, "min-latency", "SEC", "only operations that took so long" },
@@ -91,6 +94,12 @@ static const struct option_row rows[] = {
 	{ 'Q', false, "plain", NULL, "files of the folder are not compressed" },
 	{ 's', false, "rotate-size", "BYTES", "a new file after so much (100M)" },
 	{ 'w', false, "rotate-age", "SEC", "and after so long (300)" },
+	{ '2', false, "direct", NULL, "every operation as it was made (default)" },
+	{ '3', false, "cached", NULL,
+		"faster: the kernel caches, and hides what it has" },
+	{ '4', false, "daemon", NULL, "go to the background once it is mounted" },
+	{ '5', false, "flush", NULL, "write each line of a FUSE trace at once" },
+	{ '6', false, "clear", NULL, "empty the source first" },
 	{ 'U', false, "si", NULL, "powers of 1000 instead of 1024" },
 	{ 'R', false, "raw", NULL, "plain numbers" },
 	{ 'L', false, "color", "WHEN", "auto (default), always or never" },
@@ -102,7 +111,8 @@ enum { NROWS = sizeof(rows) / sizeof(*rows) };
 
 static const struct report *const formats[] = { &report_table, &report_json,
 	&report_csv };
-static const char *const backends[] = { "auto", "ptrace", "bpf", "proc", "system" };
+static const char *const backends[] = { "auto", "ptrace", "bpf", "proc", "system",
+	"blktrace" };
 
 static int wrong(const char *option, const char *value, const char *expected)
 {
@@ -184,17 +194,6 @@ static int add_pid(struct options *o, const char *word)
 	return 0;
 }
 
-static int seconds(const char *option, const char *text, uint64_t *ns)
-{
-	char *end;
-	double s = strtod(text, &end);
-
-	if (end == text || *end || !(s >= 0.001) || s > 1e9)
-		return wrong(option, text, "not a number of seconds");
-	*ns = (uint64_t)llround(s * 1e9);
-	return 0;
-}
-
 static int set_top(struct options *o, const char *text)
 {
 	char *end;
@@ -225,12 +224,15 @@ static int set_backend(struct options *o, const char *text)
 			o->backend = backends[i];
 			return 0;
 		}
-	return wrong("backend", text, "auto, ptrace, bpf, proc and system are known");
+	return wrong("backend", text,
+		"auto, ptrace, bpf, proc, system and blktrace are known");
 }
 
 static int set_format(struct options *o, const char *text)
 {
-	if ((o->blkparse = !strcmp(text, "blkparse")))
+	o->blkparse = !strcmp(text, "blkparse");
+	o->mount.trace = !strcmp(text, "fuse-trace");
+	if (o->blkparse || o->mount.trace)
 		return 0;
 	o->format = format_of(text);
 	return o->format ? 0 : wrong("format", text, "table, json and csv are known");
@@ -260,43 +262,6 @@ static int set_trace(struct options *o, const char *text)
 	return syscall_set_parse(&o->want, text, &bad) < 0
 		       ? wrong("trace", bad, "neither a set nor a call that iops knows")
 		       : 0;
-}
-
-/* RFC 3339: "2026-01-31T12:00:00.5Z", without Z in the local time zone. */
-static bool moment_absolute(const char *text, struct moment *m)
-{
-	struct tm tm = { .tm_isdst = -1 };
-	const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	double fraction = 0;
-	char *end;
-
-	if (!p)
-		return false;
-	if (*p == '.') {
-		fraction = strtod(p, &end);
-		p = end;
-	}
-	time_t s = *p == 'Z' ? timegm(&tm) : mktime(&tm);
-	if (s < 0 || strcmp(p, *p == 'Z' ? "Z" : ""))
-		return false;
-	*m = (struct moment){ true, true, s * UINT64_C(1000000000) };
-	m->ns += (uint64_t)llround(fraction * 1e9);
-	return true;
-}
-
-static int set_moment(const char *option, const char *text, struct moment *m)
-{
-	char *end;
-	double s = strtod(text, &end);
-
-	if (moment_absolute(text, m))
-		return 0;
-	if (end == text || *end || !(s >= 0) || s > 1e9)
-		return wrong(option, text,
-			"neither seconds since the start nor a time as "
-			"2026-01-31T12:00:00Z");
-	*m = (struct moment){ true, false, (uint64_t)llround(s * 1e9) };
-	return 0;
 }
 
 static int set_from_format(struct options *o, const char *text)
@@ -372,7 +337,7 @@ static bool set_flag(struct options *o, int id)
 
 static int set_option(struct options *o, int id, const char *arg)
 {
-	if (set_flag(o, id))
+	if (set_flag(o, id) || opts_mount_set(&o->mount, id))
 		return 0;
 	switch (id) {
 	case 'o':
@@ -400,6 +365,7 @@ static int set_option(struct options *o, int id, const char *arg)
 	case 'I':
 		return each_word(arg, add_pid, o);
 	case 'b':
+		o->backend_given = true;
 		return set_backend(o, arg);
 	case 'l':
 		o->log = arg;
@@ -409,17 +375,17 @@ static int set_option(struct options *o, int id, const char *arg)
 	case 'M':
 		return set_from_format(o, arg);
 	case 'A':
-		return set_moment("from-time", arg, &o->from);
+		return opts_moment("from-time", arg, &o->from);
 	case 'Z':
-		return set_moment("to-time", arg, &o->to);
+		return opts_moment("to-time", arg, &o->to);
 	case 'X':
 		return set_exporter(o, arg);
 	case 'K':
 		return set_weight(o, arg);
 	case 'd':
-		return seconds("duration", arg, &o->duration_ns);
+		return opts_seconds("duration", arg, &o->duration_ns);
 	case 'i':
-		return seconds("interval", arg, &o->interval_ns);
+		return opts_seconds("interval", arg, &o->interval_ns);
 	case 'E':
 		return set_patch_after(o, arg);
 	case 'L':
@@ -523,6 +489,8 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 	}
 	if (!err && o->blkparse && strcmp(c->name, "report") != 0)
 		err = wrong("format", "blkparse", "only 'iops report' prints that");
+	if (!err && o->mount.trace && strcmp(c->name, "mount") != 0)
+		err = wrong("format", "fuse-trace", "only 'iops mount' writes that");
 	if (err)
 		return err;
 	settle(o);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 static int wrong(const char *option, const char *value, const char *expected)
 {
@@ -113,6 +114,27 @@ static int cgroup(struct trace_filter *f, const char *path)
 	return 0;
 }
 
+/* MAJOR:MINOR or a node. */
+static int device(struct trace_options *t, const char *arg)
+{
+	struct stat st = { .st_mode = 0 };
+	int end = 0;
+
+	if (sscanf(arg, "%u:%u%n", &t->filter.major, &t->filter.minor, &end) == 2 &&
+		!arg[end])
+		st.st_rdev = makedev(t->filter.major, t->filter.minor);
+	else if (stat(arg, &st) < 0 || !S_ISBLK(st.st_mode))
+		return wrong("device", arg,
+			"neither MAJOR:MINOR, as 8:1, nor the node of a block device");
+	if (t->ndevices == TRACE_LIST)
+		return wrong("device", arg, "too many of them");
+	t->filter.major = major(st.st_rdev);
+	t->filter.minor = minor(st.st_rdev);
+	t->filter.by_device = true;
+	t->device[t->ndevices++] = st.st_rdev;
+	return 0;
+}
+
 static int filter_set(struct trace_filter *f, int id, const char *arg)
 {
 	char *end;
@@ -130,11 +152,6 @@ static int filter_set(struct trace_filter *f, int id, const char *arg)
 		return *arg && !*end ? 0 : wrong("uid", arg, "not the number of a user");
 	case 'j':
 		return cgroup(f, arg);
-	case 'D':
-		f->by_device = true;
-		return sscanf(arg, "%u:%u%n", &f->major, &f->minor, &(int){ 0 }) == 2
-			       ? 0
-			       : wrong("device", arg, "not MAJOR:MINOR, as 8:1");
 	case 'm':
 		return bytes("min-size", arg, &f->min_bytes);
 	case 't':
@@ -170,6 +187,8 @@ int opts_trace_set(struct trace_options *t, int id, const char *arg)
 	case 'a':
 		t->anonymous = true;
 		return 0;
+	case 'D':
+		return device(t, arg);
 	case 'Q':
 		t->plain = true;
 		return 0;

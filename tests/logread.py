@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 HEAD, VERSION, RUN, OPS, END = 36, 1, 1, 2, 3
-KINDS, COUNTED, MOVING = 19, 7, (0, 1, 6)
+KINDS, COUNTED, MOVING = 20, 7, (0, 1, 6)
 READ, WRITE, SYNC, META, PEEK, LOST = 0, 1, 2, 5, 6, 13
 M64, M32 = (1 << 64) - 1, (1 << 32) - 1
 NO_OFFSET = None

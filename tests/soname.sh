@@ -6,7 +6,7 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 echo 'int main(void) { return 0; }' | "$@" -x c - -o "$dir/probe" || exit 1
 readelf -d "$dir/probe" | awk -F'[][]' '
-	/NEEDED.*\[lib(avro|nettle|sqlite3)\.so/ {
+	/NEEDED.*\[lib(avro|fuse3|nettle|sqlite3)\.so/ {
 		name = package = $2
 		gsub(/^lib|\.so.*/, "", name)
 		sub(/[0-9]\.so\./, "&-", package)
@@ -15,7 +15,7 @@ readelf -d "$dir/probe" | awk -F'[][]' '
 		n++
 	}
 	END {
-		if (n == 3)
+		if (n >= 3)
 			exit
 		print "no shared libavro, libnettle and libsqlite3 to link with" >"/dev/stderr"
 		exit 1

@@ -66,13 +66,13 @@ void hist_octaves(const struct hist *h, uint64_t *out);
 /* Make room for a bucket. 0 or -ENOMEM. */
 int hist_cover(struct hist *h, unsigned index);
 
-/* 0 or -ENOMEM, and then nothing has changed. Here, as it is called for every operation.
+/*
+ * 0 or -ENOMEM, and then nothing has changed. Here, as it is called for every operation;
+ * i is hist_index() of the value, which often goes to several histograms.
  */
-static inline int hist_add(struct hist *h, uint64_t value)
+static inline int hist_put(struct hist *h, unsigned i, uint64_t value)
 {
-	unsigned i = hist_index(value);
-
-	if (i - h->first >= h->len && hist_cover(h, i) < 0)
+	if (__builtin_expect(i - h->first >= h->len, 0) && hist_cover(h, i) < 0)
 		return -12; /* ENOMEM */
 	h->count[i - h->first]++;
 	if (!h->n++)
@@ -81,6 +81,11 @@ static inline int hist_add(struct hist *h, uint64_t value)
 	h->max = value > h->max ? value : h->max;
 	h->sum += value;
 	return 0;
+}
+
+static inline int hist_add(struct hist *h, uint64_t value)
+{
+	return hist_put(h, hist_index(value), value);
 }
 
 #endif

@@ -24,6 +24,10 @@ bool input_same(const struct input *a, const struct input *b);
 
 /* The same of bytes in memory, which are borrowed. 0 or -ENOMEM. */
 int input_memory(struct input **out, const void *bytes, size_t len);
+
+/* One of that name that is empty, and grows by what input_more() adds. 0 or -ENOMEM. */
+int input_growing(struct input **out, const char *name);
+int input_more(struct input *in, const void *bytes, size_t len);
 void input_close(struct input *in);
 
 /* The first bytes, up to INPUT_HEAD, borrowed until the next call; they stay unread. */

@@ -103,9 +103,9 @@ struct block_sums {
 	struct hist span[NSPANS];
 	struct block_depth depth; /* of all devices together */
 	struct block_device *device;
-	size_t ndevice;
-	struct map devices; /* dev -> place, plus 1 */
-	uint16_t *code;     /* what each call is: see block.c; 0 not looked at yet */
+	size_t ndevice, latest; /* the place of the one that was asked for last */
+	struct map devices;     /* dev -> place, plus 1 */
+	uint16_t *code;         /* what each call is: see block.c; 0 not looked at yet */
 };
 
 extern const struct layer_sums layer_block_sums;

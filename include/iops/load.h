@@ -25,9 +25,12 @@ struct load {
 	unsigned nreports;
 };
 
-/* Load files. Elapsed times add up. 0, or -errno, said why; load_fini() in any case. */
+/*
+ * Load what the words name: files, and of a block trace those of all CPUs. Elapsed times
+ * add up. 0, or -errno, said why; load_fini() in any case.
+ */
 int load(
-	struct load *l, const struct options *o, struct names *names, char *const *files);
+	struct load *l, const struct options *o, struct names *names, char *const *words);
 void load_fini(struct load *l);
 
 #endif

@@ -46,7 +46,8 @@ enum op_class {
 	X(DEVICE, "device",                                                              \
 		CLASS_NOTICE)           /* of a layer: fd is a device, file its node */  \
 	X(CHARS, "chars", CLASS_NOTICE) /* a thread's end: rchar (ret) and wchar */      \
-					/* (want) of its account: proc_pid_io(5) */
+					/* (want) of its account: proc_pid_io(5) */      \
+	X(NAME, "name", CLASS_NOTICE)   /* the process is called comm, and was before */
 
 enum op_kind {
 #define X(name, text, class) OP_##name,

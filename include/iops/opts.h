@@ -5,6 +5,7 @@
 #define IOPS_OPTS_H
 
 #include "iops/groups.h"
+#include "iops/mount.h"
 #include "iops/report.h"
 #include "iops/syscalls.h"
 #include "iops/trace.h"
@@ -37,11 +38,12 @@ struct options {
 	const struct exporter *exporter;
 	int weight; /* enum export_weight */
 	bool follow, wait, filter, json;
-	bool format_given;
+	bool format_given, backend_given;
 	struct groups groups;
 	bool blkparse; /* the format is that of blkparse(1): of the verb report */
 	bool story;    /* run: the layers too, if they can be had */
 	struct trace_options trace;
+	struct mount_options mount;
 	unsigned patch_after; /* stops of a call site; 0: never */
 	enum { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour;
 	struct view view;
@@ -61,6 +63,10 @@ struct command {
  */
 int opts_parse(struct options *o, const struct command *c, int argc, char **argv);
 void opts_fini(struct options *o);
+
+/* An argument that is a time: 0, or -EINVAL, said why. */
+int opts_seconds(const char *option, const char *text, uint64_t *ns);
+int opts_moment(const char *option, const char *text, struct moment *m);
 
 /* Width, colour and character set of what the report is written to. */
 void opts_terminal(struct options *o, int fd);

@@ -4,11 +4,14 @@
 #ifndef IOPS_SINKS_H
 #define IOPS_SINKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
+struct mount_detail;
 struct names;
+struct run;
 struct sink;
 struct syscall_set;
 
@@ -36,5 +39,15 @@ struct interval_args {
 	void *arg;
 };
 int interval_new(struct sink **out, const struct interval_args *args);
+
+/* Lines of a FUSE trace, given to write(). 0 or -ENOMEM. */
+struct fuse_trace_args {
+	const struct mount_detail *detail; /* of the operation that is put */
+	const struct run *run;             /* when it began */
+	bool flush;                        /* each line at once */
+	int (*write)(void *arg, const char *text, size_t len);
+	void *arg;
+};
+int fuse_trace_new(struct sink **out, const struct fuse_trace_args *args);
 
 #endif

@@ -10,6 +10,7 @@
 
 struct input;
 struct launch;
+struct mount_options;
 struct names;
 struct run;
 struct sink;
@@ -31,12 +32,13 @@ struct source_args {
 	const char *command;  /* its name, as execvp(3) takes it */
 	bool filter;          /* a seccomp filter may be used */
 	unsigned patch_after; /* stops of a call site before it is patched; 0: never */
-	const struct trace_options *trace; /* of source_bpf: layers, filters; or NULL */
+	const struct trace_options *trace; /* below the calls: layers, filters; or NULL */
 	bool quiet; /* of source_bpf: that it cannot is not said; another one can */
 	struct streams
 		*streams; /* of source_bpf: rows of every layer go there too; or NULL */
-	uint64_t count;   /* source_null: how many operations */
-	struct input *const *inputs; /* saved traces; borrowed */
+	const struct mount_options *mount; /* of source_fuse; else NULL */
+	uint64_t count;                    /* source_null: how many operations */
+	struct input *const *inputs;       /* saved traces; borrowed */
 	unsigned ninputs;
 };
 
@@ -79,7 +81,7 @@ struct source {
 };
 
 extern const struct source_ops source_null, source_ptrace, source_bpf, source_proc,
-	source_system;
+	source_system, source_fuse, source_blktrace_live;
 extern const struct source_ops source_log, source_strace, source_fs_usage,
 	source_fuse_trace, source_blktrace;
 
@@ -93,11 +95,13 @@ struct source_health {
 	char reason[600], enable[120];
 };
 
-enum { SOURCE_HEALTH_MAX = 8 };
+enum { SOURCE_HEALTH_MAX = 12 };
 
 /* Fill in a row for each way of collecting; returns how many. */
 unsigned ptrace_health(struct source_health *row);
 unsigned bpf_health(struct source_health *row);
+unsigned fuse_health(struct source_health *row);
 unsigned proc_health(struct source_health *row);
+unsigned blktrace_health(struct source_health *row);
 
 #endif

@@ -119,6 +119,12 @@ void stats_free(struct stats *s);
 /* What DIM_GROUP is by; borrowed. Before the first operation. */
 void stats_set_groups(struct stats *s, const struct groups *g);
 
+/*
+ * Of a layer that has sums of its own, those that all layers have are not wanted. Before
+ * the first operation.
+ */
+void stats_own_only(struct stats *s, unsigned layer);
+
 /* The sink that feeds s. Owned by s; closing it does nothing. */
 struct sink *stats_sink(struct stats *s);
 
@@ -194,7 +200,19 @@ static inline int series_alike(struct series *s, const struct op *op)
 	return hist_add_many(&s->latency, op->want, op->dur_ns);
 }
 
-static inline int series_add(struct series *s, const struct op *op)
+/* hist_index() of the size and of the time of an operation that has them. */
+struct series_at {
+	unsigned size, time;
+};
+
+static inline struct series_at series_at(const struct op *op)
+{
+	return (struct series_at){ hist_index((uint64_t)op->ret),
+		hist_index(op->dur_ns) };
+}
+
+static inline int series_add_at(
+	struct series *s, const struct op *op, struct series_at at)
 {
 	bool timed = op->dur_ns != OP_NO_TIME && !(op->call & OP_PART);
 
@@ -218,10 +236,15 @@ static inline int series_add(struct series *s, const struct op *op)
 	s->requested += op->want;
 	if (op_moves(op)) {
 		s->bytes += op->ret;
-		if (hist_add(&s->size, op->ret) < 0)
+		if (hist_put(&s->size, at.size, op->ret) < 0)
 			return -12; /* ENOMEM */
 	}
-	return timed ? hist_add(&s->latency, op->dur_ns) : 0;
+	return timed ? hist_put(&s->latency, at.time, op->dur_ns) : 0;
+}
+
+static inline int series_add(struct series *s, const struct op *op)
+{
+	return series_add_at(s, op, series_at(op));
 }
 
 #endif

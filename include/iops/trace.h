@@ -35,6 +35,8 @@ struct trace_options {
 	pid_t pid[TRACE_LIST];
 	unsigned npids;
 	struct trace_filter filter;
+	dev_t device[TRACE_LIST]; /* asked for; the last one is in filter too */
+	unsigned ndevices;
 	uint64_t buffer_bytes; /* of the ring; 0: the usual size */
 	const char *dir;       /* a folder of streams; NULL: none */
 	unsigned snapshots;    /* bits of enum snapshot_what */

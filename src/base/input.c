@@ -13,6 +13,9 @@
 
 enum { CAPACITY = INPUT_LINE_MAX * 4, SMALL = INPUT_HEAD * 4 };
 
+/* So much at once, and to the same place again, stays in the cache of a CPU. */
+enum { ONCE = 1 << 18, LITTLE = 1 << 14 };
+
 struct input {
 	int fd; /* -1: all is in the buffer */
 	char *name, *buf;
@@ -104,6 +107,38 @@ int input_memory(struct input **out, const void *bytes, size_t len)
 	return 0;
 }
 
+int input_growing(struct input **out, const char *name)
+{
+	int err = input_new(out, name);
+
+	if (!err)
+		(*out)->eof = true;
+	return err;
+}
+
+int input_more(struct input *in, const void *bytes, size_t len)
+{
+	size_t left = in->end - in->at;
+
+	if (left)
+		memmove(in->buf, in->buf + in->at, left);
+	in->before += in->at;
+	in->at = 0;
+	in->end = left;
+	if (left + len > in->cap) {
+		size_t cap = left + len > 2 * in->cap ? left + len : 2 * in->cap;
+		char *more = realloc(in->buf, cap + 1);
+		if (!more)
+			return -ENOMEM;
+		in->buf = more;
+		in->cap = cap;
+	}
+	if (len)
+		memcpy(in->buf + left, bytes, len);
+	in->end += len;
+	return 0;
+}
+
 void input_close(struct input *in)
 {
 	if (!in)
@@ -122,7 +157,7 @@ static int fill(struct input *in)
 
 	if (in->eof)
 		return 0;
-	if (in->at && (in->at == in->end || in->end == in->cap)) {
+	if (in->at && (in->end - in->at <= LITTLE || in->end == in->cap)) {
 		memmove(in->buf, in->buf + in->at, in->end - in->at);
 		in->before += in->at;
 		in->end -= in->at;
@@ -130,8 +165,8 @@ static int fill(struct input *in)
 	}
 	if (in->end == in->cap)
 		return 0;
-	while ((n = read(in->fd, in->buf + in->end, in->cap - in->end)) < 0 &&
-		errno == EINTR)
+	size_t want = in->cap - in->end < ONCE ? in->cap - in->end : ONCE;
+	while ((n = read(in->fd, in->buf + in->end, want)) < 0 && errno == EINTR)
 		;
 	if (n < 0)
 		return diag_err(errno, "cannot read %s", in->name);

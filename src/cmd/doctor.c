@@ -76,7 +76,9 @@ static int doctor(const struct options *o)
 	size_t len;
 
 	n += bpf_health(row + n);
+	n += fuse_health(row + n);
 	n += proc_health(row + n);
+	n += blktrace_health(row + n);
 	if (out_open(&out, o->output ? o->output : "-") < 0)
 		return 1;
 	FILE *f = open_memstream(&text, &len);

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_GAP = 1000000 /* intervals without an operation */ };
 
@@ -86,6 +87,10 @@ static int run(struct work *w)
 	int err = 0, late = 0;
 
 	s->sink[s->nsinks++] = stats_sink(w->stats);
+	/* Of a block trace, the table shows no rows of requests. */
+	if (w->o->format == &report_table && !log.run->layers &&
+		!strcmp(log.run->backend, "blktrace"))
+		stats_own_only(w->stats, LAYER_BLOCK);
 	w->pace.ops = &pace;
 	if (w->o->interval_ns)
 		err = add_rows(w);
@@ -94,7 +99,9 @@ static int run(struct work *w)
 	s->nsinks += !err && log.fd >= 0;
 	struct sink *fan = session_fan(s);
 	if (!err)
-		err = replay_run(w->replay, w->rows ? &w->pace : fan);
+		err = replay_run(w->replay, w->rows          ? &w->pace
+					    : s->nsinks == 1 ? s->sink[0]
+							     : fan);
 	if (!err && w->rows)
 		err = sink_tick(w->rows,
 			w->o->to.set ? w->end_ns : replay_about(w->replay)->elapsed_ns);

@@ -6,6 +6,7 @@
 #include "iops/front.h"
 #include "iops/op.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,15 +29,57 @@ static bool is_folder(const struct options *o)
 	       (!o->format_given && !(dot && !strchr(dot, '/')));
 }
 
+/* What records of blktrace do not tell. */
+static const char *not_told(const struct options *o)
+{
+	const struct trace_options *t = &o->trace;
+	const struct trace_filter *f = &t->filter;
+
+	return t->layers & ~(1u << LAYER_BLOCK) ? "--layers: it sees block alone"
+	       : f->by_uid                      ? "--uid"
+	       : f->cgroup                      ? "--cgroup"
+	       : f->under                       ? "--under"
+	       : f->min_ns                      ? "--min-latency"
+	       : t->aggregate                   ? "--aggregate"
+	       : is_folder(o)                   ? "--output: no folder of rows"
+						: NULL;
+}
+
+/* eBPF unless blktrace is asked for. 0, or -EINVAL, said why. */
+static int choose(struct options *o)
+{
+	const char *not = NULL;
+
+	if (!strcmp(o->backend, "blktrace")) {
+		if (!(not = not_told(o))) {
+			o->trace.layers = 1u << LAYER_BLOCK;
+			return 0;
+		}
+		diag("trace: blktrace cannot do %s; leave out --backend for eBPF", not );
+		return -EINVAL;
+	}
+	if (o->backend_given && strcmp(o->backend, "bpf") && strcmp(o->backend, "auto")) {
+		diag("--backend %s: trace knows bpf and blktrace", o->backend);
+		return -EINVAL;
+	}
+	if (o->trace.ndevices > 1) {
+		diag("trace: eBPF takes one --device, --backend blktrace many");
+		return -EINVAL;
+	}
+	o->backend = "bpf";
+	if (!o->trace.layers)
+		o->trace.layers = usual;
+	return 0;
+}
+
 static int trace(const struct options *given)
 {
 	struct options o = *given;
 	char word[TRACE_LIST][12], *words[TRACE_LIST + 1] = { 0 };
 	struct out out, log;
 
-	o.backend = "bpf";
-	if (!o.trace.layers)
-		o.trace.layers = usual;
+	if (choose(&o) < 0)
+		return 2;
 	if (o.argc && o.trace.npids) {
 		diag("trace: either a command or --process, not both");
 		return 2;
@@ -71,9 +114,11 @@ const struct command command_trace = {
 	.help = "what lies below the calls: page cache, disks, network, by eBPF\n"
 		"\nOf a command, of processes (-p) or of the whole machine. It takes "
 		"root,\n"
-		"or CAP_BPF and CAP_PERFMON. Ends with the command or the processes, "
+		"or CAP_BPF and CAP_PERFMON. With -b blktrace, disks alone, by the "
+		"kernel's\n"
+		"blktrace: that takes root. Ends with the command or the processes, "
 		"after\n"
 		"--duration, or with Ctrl-C.",
-	.takes = "ofJHBSTCePYIldiNWURLqvypcujDmt1znrakxQsw",
+	.takes = "ofJHBSTCePYIlbdiNWURLqvypcujDmt1znrakxQsw",
 	.main = trace,
 };

@@ -33,20 +33,13 @@ static const char *const span_text[] = {
 };
 
 /* The time of which event is which span. */
-static const int8_t span_of[NSTAGES] = {
+static const int8_t span_of[SHOWN_STAGES] = {
 	[STAGE_QUEUED] = -1,
 	[STAGE_MERGED] = SPAN_Q2M,
 	[STAGE_INSERTED] = SPAN_G2I,
 	[STAGE_ISSUED] = SPAN_I2D,
 	[STAGE_REQUEUED] = -1,
 	[STAGE_COMPLETED] = SPAN_D2C,
-	[STAGE_GOT] = SPAN_Q2G,
-	[STAGE_SPLIT] = -1,
-	[STAGE_REMAPPED] = -1,
-	[STAGE_PLUGGED] = -1,
-	[STAGE_UNPLUGGED] = -1,
-	[STAGE_FINISHED] = -1,
-	[STAGE_OTHER] = -1,
 };
 
 const char *block_stage_name(unsigned stage)
@@ -106,10 +99,10 @@ static void *block_open(struct names *names)
 
 struct block_device *block_device_of(struct block_sums *s, uint32_t dev)
 {
-	size_t at = map_get(&s->devices, dev, 0), n = s->ndevice;
+	size_t n = s->ndevice, at = map_get(&s->devices, dev, 0);
 
 	if (at)
-		return &s->device[at - 1];
+		return &s->device[s->latest = at - 1];
 	if (!(n & (n - 1))) { /* 0 and every power of two: room for as many again */
 		struct block_device *more =
 			realloc(s->device, (n ? 2 * n : 1) * sizeof(*more));
@@ -121,27 +114,32 @@ struct block_device *block_device_of(struct block_sums *s, uint32_t dev)
 		return NULL;
 	s->device[n] = (struct block_device){ .dev = dev };
 	s->ndevice++;
-	return &s->device[n];
+	return &s->device[s->latest = n];
 }
 
-static int add(struct series *s, const struct op *op)
+static struct block_device *device_of(struct block_sums *s, uint32_t dev)
+{
+	return s->ndevice && s->device[s->latest].dev == dev ? &s->device[s->latest]
+							     : block_device_of(s, dev);
+}
+
+static int add(struct series *s, const struct op *op, struct series_at at)
 {
 	bool timed = op->dur_ns != OP_NO_TIME;
 
 	if (timed)
 		s->time_ns += op->dur_ns;
-	if (op->ret == -EAGAIN)
-		s->again++;
-	else if (op->ret < 0)
-		s->errors++;
-	if (op->ret < 0)
+	if (op->ret < 0) {
+		s->again += op->ret == -EAGAIN;
+		s->errors += op->ret != -EAGAIN;
 		return 0;
+	}
 	s->operations++;
 	s->requested += op->want;
 	s->bytes += op->ret;
-	if (hist_add(&s->size, op->ret) < 0)
+	if (hist_put(&s->size, at.size, op->ret) < 0)
 		return -ENOMEM;
-	return timed ? hist_add(&s->latency, op->dur_ns) : 0;
+	return timed ? hist_put(&s->latency, at.time, op->dur_ns) : 0;
 }
 
 static enum block_class class_of(const struct op *op, bool passthrough)
@@ -220,49 +218,75 @@ static int queue(struct block_sums *s, struct block_device *d, const struct op *
 			     : 0;
 }
 
+/* A request that the driver has from now on, or has no more. */
+static void depth(
+	struct block_sums *s, struct block_device *d, int by, const struct op *op)
+{
+	uint64_t at = op->start_ns + (op->dur_ns != OP_NO_TIME ? op->dur_ns : 0);
+
+	depth_change(&d->depth, by, at);
+	depth_change(&s->depth, by, at);
+}
+
+/* What its stage adds to the sums of its device. */
+static int put_stage(
+	struct block_sums *s, struct block_device *d, const struct op *op, uint16_t c)
+{
+	bool data = !(c & CODE_PASSTHROUGH), timed = op->dur_ns != OP_NO_TIME;
+	struct series_at at = series_at(op);
+	enum block_class class = class_of(op, !data);
+	unsigned stage = (c & 0xff) - 1;
+	int err = add(&s->stage[stage][class], op, at);
+
+	/* Latencies are those of data. */
+	if (!err && timed && data && op->want && span_of[stage] >= 0)
+		err = hist_put(&s->span[span_of[stage]], at.time, op->dur_ns);
+	if (err)
+		return err;
+	switch (stage) {
+	case STAGE_QUEUED:
+		if (op->want)
+			err = queue(s, d, op);
+		return err || !data ? err : seek(&d->seek[SEEK_QUEUED], op);
+	case STAGE_ISSUED:
+		if (data)
+			err = seek(&d->seek[SEEK_ISSUED], op);
+		issue(d, op);
+		depth(s, d, 1, op);
+		return err;
+	case STAGE_COMPLETED:
+		err = add(&d->completed[class], op, at);
+		/* fall through */
+	case STAGE_REQUEUED:
+		if (timed)
+			depth(s, d, -1, op);
+	}
+	return err;
+}
+
 static int put_event(struct block_sums *s, const struct op *op, uint16_t c)
 {
 	unsigned stage = (c & 0xff) - 1;
-	enum block_class class = class_of(op, c & CODE_PASSTHROUGH);
-	struct block_device *d = block_device_of(s, op->fd);
-	bool timed = op->dur_ns != OP_NO_TIME;
-	uint64_t at = op->start_ns + (timed ? op->dur_ns : 0);
-	int by = stage == STAGE_ISSUED ? 1 : -1, err = 0;
+	struct block_device *d = device_of(s, op->fd);
+	int err = 0;
 
 	if (!d)
 		return -ENOMEM;
 	s->count[stage]++;
 	if (stage < SHOWN_STAGES)
-		err = add(&s->stage[stage][class], op);
-	if (!err && stage == STAGE_QUEUED && op->want)
-		err = queue(s, d, op);
-	if (!err && stage == STAGE_COMPLETED)
-		err = add(&d->completed[class], op);
-	/* Latencies are those of data. */
-	if (!err && timed && span_of[stage] >= 0 && op->want && !(c & CODE_PASSTHROUGH))
-		err = hist_add(&s->span[span_of[stage]], op->dur_ns);
-	if (!err && stage == STAGE_QUEUED && !(c & CODE_PASSTHROUGH))
-		err = seek(&d->seek[SEEK_QUEUED], op);
-	if (!err && stage == STAGE_ISSUED && !(c & CODE_PASSTHROUGH))
-		err = seek(&d->seek[SEEK_ISSUED], op);
-	if (stage == STAGE_ISSUED)
-		issue(d, op);
-	if (stage == STAGE_ISSUED ||
-		(timed && (stage == STAGE_COMPLETED || stage == STAGE_REQUEUED))) {
-		depth_change(&d->depth, by, at);
-		depth_change(&s->depth, by, at);
-	}
+		err = put_stage(s, d, op, c);
+	else if (stage == STAGE_GOT && op->dur_ns != OP_NO_TIME && op->want &&
+		 !(c & CODE_PASSTHROUGH))
+		err = hist_add(&s->span[SPAN_Q2G], op->dur_ns);
 	return err < 0 ? err : stage == STAGE_COMPLETED;
 }
 
-static int block_put(void *sums, const struct op *op)
+/* Events of other tools: what was transferred. And what is no event. */
+static __attribute__((noinline)) int put_other(
+	struct block_sums *s, const struct op *op, uint16_t c)
 {
-	struct block_sums *s = sums;
-	uint16_t c = code(s, op);
-	int err;
-
 	if (op->kind == OP_DEVICE) {
-		struct block_device *d = block_device_of(s, op->fd);
+		struct block_device *d = device_of(s, op->fd);
 		if (d)
 			d->file = op->file;
 		return d ? 0 : -ENOMEM;
@@ -275,11 +299,21 @@ static int block_put(void *sums, const struct op *op)
 	if (op_kind_class(op->kind) == CLASS_NOTICE)
 		return 0;
 	s->events++;
-	if (c != CODE_OTHER && !(c >= CODE_SPAN && c < CODE_OTHER))
-		return put_event(s, op, c);
 	s->count[STAGE_COMPLETED]++;
-	err = add(&s->stage[STAGE_COMPLETED][class_of(op, true)], op);
+	int err = add(&s->stage[STAGE_COMPLETED][class_of(op, true)], op, series_at(op));
 	return err < 0 ? err : 1;
+}
+
+static int block_put(void *sums, const struct op *op)
+{
+	struct block_sums *s = sums;
+	uint16_t c = code(s, op);
+
+	if ((c >= CODE_SPAN && c <= CODE_OTHER) ||
+		op_kind_class(op->kind) == CLASS_NOTICE)
+		return put_other(s, op, c);
+	s->events++;
+	return put_event(s, op, c);
 }
 
 static void fini(struct series *s)

@@ -145,7 +145,8 @@ static int get_run(struct reread *r, const cJSON *run, struct totals *t)
 				r->run.layers |= 1u << i;
 	r->run.complete = cJSON_IsTrue(json_get(run, "complete"));
 	r->run.counters_only = !strcmp(r->run.backend, "proc");
-	r->run.machine_wide = !strcmp(r->run.backend, "system");
+	r->run.machine_wide =
+		!strcmp(r->run.backend, "system") || !strcmp(r->run.backend, "blktrace");
 	r->run.imported = !strncmp(r->run.why, "imported", 8);
 	r->run.verifies = v != NULL;
 	r->run.ended = end != NULL;

@@ -9,6 +9,7 @@
 #include "iops/layer.h"
 #include "iops/map.h"
 #include "iops/sink.h"
+#include "notice.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,26 +48,9 @@ struct stats {
 	uint32_t host;
 	struct stats *layer[NLAYERS]; /* others than LAYER_MAIN, each on its own */
 	void *sums[NLAYERS];          /* of those that have their own: layer.h */
+	const struct layer_sums *own[NLAYERS];
+	unsigned own_only; /* layers of which only these are wanted */
 };
-
-static const char *const dim_text[] = {
-#define X(name, text) [DIM_##name] = text,
-	DIMS(X)
-#undef X
-};
-
-const char *dim_name(unsigned dim)
-{
-	return dim < NDIMS ? dim_text[dim] : "?";
-}
-
-int dim_of(const char *name)
-{
-	for (int d = 0; d < NDIMS; d++)
-		if (!strcmp(name, dim_text[d]))
-			return d;
-	return -1;
-}
 
 /* Room for one more in a growing array. */
 static int room(void *array, size_t n, size_t *cap, size_t size)
@@ -81,6 +65,14 @@ static int room(void *array, size_t n, size_t *cap, size_t size)
 	*(void **)array = bigger;
 	*cap = more;
 	return 0;
+}
+
+/* The place of the newest process of that id, plus 1; 0: it was never told of. */
+static size_t proc_known(const struct stats *s, pid_t pid)
+{
+	const struct recent *r = &s->recent[(unsigned)pid % PID_CACHE];
+
+	return r->place && r->pid == pid ? r->place : map_get(&s->pids, pid, s->run);
 }
 
 /* The newest process of that id; one that was never told of is made up. -ENOMEM */
@@ -112,21 +104,42 @@ static uint32_t group_of(struct stats *s, const struct op *op)
 	return g < 0 ? 0 : names_add(s->names, s->groups->name[g], s->groups->len[g]);
 }
 
-static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t key[2])
+/* What a file is by. */
+static void key_of_file(
+	const struct stats *s, enum dim dim, const struct op *op, uint64_t key[2])
 {
 	const struct file *f = names_file(s->names, op->file);
 
-	key[1] = 0;
 	switch (dim) {
-	case DIM_FILE:
-		key[0] = op->file;
-		break;
 	case DIM_DIR:
 		key[0] = f->dir;
 		key[1] = f->host;
 		break;
 	case DIM_TYPE:
 		key[0] = f->type;
+		break;
+	case DIM_DEVICE:
+		key[0] = (uint64_t)f->major << 32 | f->minor;
+		key[1] = (uint64_t)f->host << 1 | !!f->inode;
+		break;
+	default:
+		key[0] = f->mount;
+		key[1] = f->host;
+	}
+}
+
+static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t key[2])
+{
+	key[1] = 0;
+	switch (dim) {
+	case DIM_FILE:
+		key[0] = op->file;
+		break;
+	case DIM_DIR:
+	case DIM_TYPE:
+	case DIM_DEVICE:
+	case DIM_MOUNT:
+		key_of_file(s, dim, op, key);
 		break;
 	case DIM_PROCESS:
 		key[0] = s->last_proc;
@@ -144,14 +157,6 @@ static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t 
 	case DIM_KIND:
 		key[0] = op->kind;
 		break;
-	case DIM_DEVICE:
-		key[0] = (uint64_t)f->major << 32 | f->minor;
-		key[1] = (uint64_t)f->host << 1 | !!f->inode;
-		break;
-	case DIM_MOUNT:
-		key[0] = f->mount;
-		key[1] = f->host;
-		break;
 	case DIM_ERROR:
 		key[0] = op->ret < 0 && !op_interrupted(op->ret) ? -op->ret : 0;
 		break;
@@ -166,7 +171,7 @@ static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t 
 	}
 }
 
-/* Room for one more id in the direct table: ids grow one by one, and so does it. */
+/* Room for one more id in the direct table, which grows as ids do. */
 static int reach(struct table *t, uint64_t id)
 {
 	size_t n = t->ndirect ? 2 * t->ndirect : 64;
@@ -197,15 +202,25 @@ static struct row *row_new(struct table *t, const uint64_t key[2], bool small)
 	return &t->row[t->last];
 }
 
-static struct row *row_of(struct table *t, const uint64_t key[2])
+/* A row that is not in the direct table: by the index, or new. */
+static __attribute__((noinline)) struct row *row_apart(
+	struct table *t, const uint64_t key[2])
 {
 	bool small = !key[1] && key[0] < MAX_DIRECT;
-	size_t at = !small                ? map_get(&t->index, key[0], key[1])
-		    : key[0] < t->ndirect ? t->direct[key[0]]
-					  : 0;
+	size_t at = small ? 0 : map_get(&t->index, key[0], key[1]);
 
 	if (!at)
 		return row_new(t, key, small);
+	t->last = at - 1;
+	return &t->row[at - 1];
+}
+
+static inline struct row *row_of(struct table *t, const uint64_t key[2])
+{
+	size_t at = key[1] || key[0] >= t->ndirect ? 0 : t->direct[key[0]];
+
+	if (!at)
+		return row_apart(t, key);
 	t->last = at - 1;
 	return &t->row[at - 1];
 }
@@ -245,7 +260,8 @@ static int file_add(struct stats *s, struct row *r, const struct op *op)
 	return 0;
 }
 
-static int table_add(struct stats *s, enum dim dim, const struct op *op)
+static int table_add(
+	struct stats *s, enum dim dim, const struct op *op, struct series_at at)
 {
 	struct table *t = &s->table[dim];
 	uint64_t key[2];
@@ -256,12 +272,12 @@ static int table_add(struct stats *s, enum dim dim, const struct op *op)
 	if (!r)
 		return -ENOMEM;
 	struct series *to = series_of(&r->series[op_kind_class(op->kind)]);
-	int err = to ? series_add(to, op) : -ENOMEM;
+	int err = to ? series_add_at(to, op, at) : -ENOMEM;
 	if (!err && dim == DIM_FILE)
 		err = file_add(s, r, op);
 	/* The first side came just before: it went to the row that was last. */
 	if (!err && op->call & OP_SECOND && t->last == before)
-		err = (to = series_of(&r->pair)) ? series_add(to, op) : -ENOMEM;
+		err = (to = series_of(&r->pair)) ? series_add_at(to, op, at) : -ENOMEM;
 	return err;
 }
 
@@ -308,98 +324,70 @@ static void totals_add(struct stats *s, const struct op *op)
 	}
 }
 
-static int put_notice(struct stats *s, const struct op *op, struct proc *p)
+static int put_run(struct stats *s, const struct op *op)
 {
-	struct totals *t = &s->totals;
-
-	switch (op->kind) {
-	case OP_FORK:
-		if (op->tid != op->pid)
-			break; /* a thread */
-		p->ppid = (pid_t)op->ret;
-		p->comm = op->comm;
-		p->start_ns = op->start_ns;
-		break;
-	case OP_EXEC:
-		if (op->ret > 0)
-			p->ppid = (pid_t)op->ret;
-		if (!p->start_ns)
-			p->start_ns = op->start_ns;
-		p->comm = op->comm;
-		p->exe = op->file;
-		break;
-	case OP_EXIT:
-		if (op->tid == op->pid) {
-			p->end_ns = op->start_ns;
-			p->status = (int)op->ret;
-		}
-		break;
-	case OP_VERIFY:
-		t->threads += op->fd == 0;
-		t->matched += op->fd == 0 && !op->ret && !op->offset;
-		t->unchecked += op->fd != 0;
-		if (op->fd)
-			break;
-		/* Without sign: a log can say anything. */
-		t->off_calls = (int64_t)((uint64_t)t->off_calls + op->ret);
-		t->off_bytes = (int64_t)((uint64_t)t->off_bytes + op->offset);
-		break;
-	case OP_NOTE:
-		if (op->ret < 0 || op->ret >= NNOTES || p->notes & 1u << op->ret)
-			break;
-		p->notes |= 1u << op->ret;
-		p->running_on |= op->ret == NOTE_RUNNING;
-		t->notes[op->ret]++;
-		break;
-	case OP_LEDGER:
-		t->storage_read += op->ret;
-		t->storage_written += op->want;
-		t->storage_cancelled += op->offset > 0 ? op->offset : 0;
-		break;
-	case OP_CHARS:
-		t->accounts++;
-		t->rchar += op->ret;
-		t->wchar += op->want;
-		break;
-	case OP_FAST:
-		t->fast += op->ret;
-		t->stopped += op->want;
-		break;
-	case OP_LOST:
-		t->lost += op->ret;
-		break;
-	case OP_RUN:
-		s->run = (unsigned)op->ret;
-		s->host = op->comm;
-		memset(s->recent, 0, sizeof(s->recent));
-		break;
-	}
+	s->run = (unsigned)op->ret;
+	s->host = op->comm;
+	memset(s->recent, 0, sizeof(s->recent));
 	return 0;
 }
 
-static int layer_put(struct stats *s, const struct op *op)
+/* Of a process without a name, in every layer; one that did nothing is not told of. */
+static int put_name(struct stats *s, const struct op *op)
 {
-	const struct layer_sums *own = layer_sums(op->layer);
+	size_t at = proc_known(s, op->pid);
+
+	if (at && !s->proc[at - 1].comm)
+		s->proc[at - 1].comm = op->comm;
+	for (unsigned i = 0; i < NLAYERS; i++)
+		if (s->layer[i])
+			put_name(s->layer[i], op);
+	return 0;
+}
+
+static int put_main(struct stats *s, const struct op *op)
+{
+	bool fresh = op->kind == OP_FORK && op->tid == op->pid;
+	int64_t at = 0;
+	int err = 0;
+
+	if (op->kind == OP_NAME || op->kind == OP_RUN)
+		return (op->kind == OP_NAME ? put_name : put_run)(s, op);
+	if (op->kind != OP_LOST)
+		at = proc_at(s, op->pid, fresh);
+
+	if (at < 0)
+		return -ENOMEM;
+	if (op_kind_class(op->kind) == CLASS_NOTICE) {
+		notice_put(&s->totals, s->proc ? s->proc + at : NULL, op);
+		return 0;
+	}
+	if (!s->proc[at].comm)
+		s->proc[at].comm = op->comm;
+	struct series_at places = series_at(op);
+	for (unsigned left = s->dims; left && !err; left &= left - 1)
+		err = table_add(s, __builtin_ctz(left), op, places);
+	totals_add(s, op);
+	if (!err && op->ret < 0 && op->ret != -EAGAIN && !op_interrupted(op->ret) &&
+		!(op->call & OP_SECOND))
+		err = fault_add(s, op);
+	return err;
+}
+
+/* The sums that every layer has. */
+static __attribute__((noinline)) int put_below(struct stats *s, const struct op *op)
+{
+	struct stats *below = stats_layer_of(s, op->layer);
 	struct op alone = *op;
 
-	alone.layer = LAYER_MAIN;
-	if (op->layer >= NLAYERS)
-		return -EINVAL;
-	if (own) {
-		if (!s->sums[op->layer] && !(s->sums[op->layer] = own->open(s->names)))
-			return -ENOMEM;
-		int whole = own->put(s->sums[op->layer], op);
-		if (whole <= 0)
-			return whole;
-	}
-	if (!stats_layer_of(s, op->layer))
+	if (!below)
 		return -ENOMEM;
-	struct stats *below = s->layer[op->layer];
+	alone.layer = LAYER_MAIN;
 	below->run = s->run;
 	below->host = s->host;
-	int err = sink_put(&below->sink, &alone);
+	int err = put_main(below, &alone);
 	/* Of the life of processes only the main layer is told. */
-	size_t at = err < 0 ? 0 : map_get(&s->pids, op->pid, s->run);
+	size_t at = err < 0 ? 0 : proc_known(s, op->pid);
 	if (at && below->nproc) {
 		struct proc *p = &below->proc[below->last_proc];
 		uint32_t comm = s->proc[at - 1].comm ? s->proc[at - 1].comm : p->comm;
@@ -409,37 +397,32 @@ static int layer_put(struct stats *s, const struct op *op)
 	return err;
 }
 
-static int stats_put(struct sink *sink, const struct op *op)
+static int layer_put(struct stats *s, const struct op *op)
 {
-	struct stats *s = (struct stats *)sink;
-	bool fresh = op->kind == OP_FORK && op->tid == op->pid;
-	int64_t at = 0;
-	int err = 0;
-
-	if (op->layer != LAYER_MAIN)
-		return layer_put(s, op);
-	if (op->kind != OP_LOST && op->kind != OP_RUN)
-		at = proc_at(s, op->pid, fresh);
-
-	if (at < 0)
-		return -ENOMEM;
-	if (op_kind_class(op->kind) == CLASS_NOTICE)
-		return put_notice(s, op, s->proc ? s->proc + at : NULL);
-	if (!s->proc[at].comm)
-		s->proc[at].comm = op->comm;
-	for (unsigned left = s->dims; left && !err; left &= left - 1)
-		err = table_add(s, __builtin_ctz(left), op);
-	totals_add(s, op);
-	if (!err && op->ret < 0 && op->ret != -EAGAIN && !op_interrupted(op->ret) &&
-		!(op->call & OP_SECOND))
-		err = fault_add(s, op);
-	return err;
+	if (op->layer >= NLAYERS)
+		return -EINVAL;
+	const struct layer_sums *own = s->own[op->layer];
+	if (own) {
+		if (!s->sums[op->layer] && !(s->sums[op->layer] = own->open(s->names)))
+			return -ENOMEM;
+		int whole = own->put(s->sums[op->layer], op);
+		if (whole <= 0 || s->own_only >> op->layer & 1)
+			return whole < 0 ? whole : 0;
+	}
+	return put_below(s, op);
 }
 
 static int stats_close(struct sink *sink)
 {
 	(void)sink;
 	return 0;
+}
+
+static int stats_put(struct sink *sink, const struct op *op)
+{
+	struct stats *s = (struct stats *)sink;
+
+	return op->layer == LAYER_MAIN ? put_main(s, op) : layer_put(s, op);
 }
 
 static const struct sink_ops stats_ops = {
@@ -456,6 +439,8 @@ struct stats *stats_new(struct names *names, unsigned dims)
 		s->sink.ops = &stats_ops;
 		s->names = names;
 		s->dims = dims | 1u << DIM_FILE | 1u << DIM_PROCESS | 1u << DIM_CALL;
+		for (unsigned i = 0; i < NLAYERS; i++)
+			s->own[i] = layer_sums(i);
 	}
 	return s;
 }
@@ -485,6 +470,11 @@ void stats_free(struct stats *s)
 void stats_set_groups(struct stats *s, const struct groups *g)
 {
 	s->groups = g;
+}
+
+void stats_own_only(struct stats *s, unsigned layer)
+{
+	s->own_only |= 1u << layer;
 }
 
 struct sink *stats_sink(struct stats *s)

@@ -2,12 +2,13 @@
 # Sourced by each suite. An item is a script that prints what must not change. It runs in
 # an empty folder, bare and below iops, and its lines and its exit status must be equal.
 # A difference is looked at again: lines that differ among three bare runs prove nothing.
+# MOUNT='options of iops mount': in a folder that is mounted, not below iops run.
 IOPS=${IOPS:-$PWD/build/iops} SCALE=${SCALE:-1} LIMIT=${LIMIT:-900} bad=0
-SOAK=$(cd "${0%/*}" && pwd) SUITE=$(basename "$0" .sh)
+SOAK=$(cd "${0%/*}" && pwd) SUITE=$(basename "$0" .sh)${MOUNT:+${MOUNT%% *}}
 ROOT=$(cd "$SOAK/../.." && pwd)
 CACHE=${CACHE:-$ROOT/build/soak/src} OUT=${OUT:-$ROOT/build/soak}/$SUITE
 DIR=$(mktemp -d) && chmod 755 "$DIR" && mkdir -p "$OUT" || exit 1
-trap 'cd /; rm -rf "$DIR"' EXIT
+trap 'cd /; [ -z "${MOUNT:-}" ] || umount -l "$DIR/d" 2>/dev/null; rm -rf "$DIR"' EXIT
 trap 'exit 130' INT TERM
 export IOPS SCALE SOAK LC_ALL=C TZ=UTC TMPDIR="$DIR/d"
 
@@ -20,8 +21,11 @@ wide() { [ "$SCALE" -ge 1 ]; }
 
 once() {	# bare|iops number: runs $DIR/item into $o.bare.1 and the like
 	r=$o.$1.$2 flags=
-	rm -rf "$DIR/d"; mkdir -m 777 "$DIR/d"
-	[ "$1" = bare ] || flags="$IOPS run --wait --json -o $o.json ${IOPS_FLAGS:-} --"
+	rm -rf "$DIR/d" "$DIR/s"; mkdir -m 777 "$DIR/d"
+	if [ "$1" = bare ]; then :
+	elif [ -z "${MOUNT:-}" ]; then flags="$IOPS run --wait --json -o $o.json ${IOPS_FLAGS:-} --"
+	else mkdir -m 777 "$DIR/s"; flags="$IOPS mount $MOUNT --json -o $o.json ${IOPS_FLAGS:-} $DIR/s $DIR/d --"
+	fi
 	from=$(date +%s%N)
 	# shellcheck disable=SC2086
 	(cd "$DIR/d" && HOME=$DIR/d exec timeout -k 9 "$LIMIT" $flags sh "$DIR/item" </dev/null >"$r.raw" 2>"$r.log")
@@ -32,14 +36,15 @@ once() {	# bare|iops number: runs $DIR/item into $o.bare.1 and the like
 	said=$(sed -n 's/^= //p' "$r.raw" | tail -1)
 	[ -n "$said" ] || said="$(($(wc -l <"$r.raw") - 1)) lines, $(tail -1 "$r.raw")"
 }
-proof() {	# what iops says of its own counts
+proof() {	# what iops says of its own counts; of a mount, whether all of them are there
 	/usr/bin/python3 -c 'import json,sys
 try: r = json.load(open(sys.argv[1]))["run"]
 except Exception: print("NO REPORT"); sys.exit()
+if sys.argv[2:]: print("complete" if r["complete"] and not r["lost"] else "%d LOST" % r["lost"]); sys.exit()
 v = r["verified"]
 print("%s %d/%d" % ("verified" if v["matched"] == v["threads"] else "UNVERIFIED", v["matched"], v["threads"])
 	+ (", %d unchecked" % v["unchecked"] if v["unchecked"] else "") + (", %d lost" % r["lost"] if r["lost"] else "")
-	+ ("" if r["complete"] else ", incomplete"))' "$1"
+	+ ("" if r["complete"] else ", incomplete"))' "$1" ${MOUNT:+mount}
 }
 # What no two bare runs disagree on, and the run below iops does.
 disagree() {	# result-below-iops: into $o.diff
@@ -62,7 +67,7 @@ pair() {	# name [regex of lines that a tracer is known to change]; the script is
 		else verdict="unsteady bare"
 		fi
 	fi
-	case $v in verified*) ;; *) bad=1 ;; esac
+	case $v in verified* | complete) ;; *) bad=1 ;; esac
 	printf '%-30s | %-32s | %-32s | %-13s | %s\n' "$SUITE: $name" "$b" "$g" "$verdict" "$v"
 	[ -z "$(ls "$o".diff.* 2>/dev/null)" ] || sort "$o".diff.* | uniq -c | sed 's/^/    /' | head -20
 }

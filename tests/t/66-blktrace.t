@@ -166,25 +166,53 @@ done <<END
 cut-header $((439 - left)) byte 7712: 20 bytes of a record that is cut
 cut-pdu $((439 - left)) byte 7712: 50 bytes of a record that is cut
 magic 438 byte 7712: 56 bytes are no record
-version6 438 1 records of an unknown version
-version8 438 1 records of an unknown version
-pdu-len 439 1 records with a wrong length of payload
-action 439 1 events of an unknown kind
-note 439 1 notes of an unknown kind
-time-back 439 1 records go back in time
-twice 439 1 records were there twice
+version6 438 1 record of an unknown version
+version8 438 1 record of an unknown version
+pdu-len 439 1 record with a wrong length of payload
+action 439 1 event of an unknown kind
+note 439 1 note of an unknown kind
+time-back 439 1 record has a wrong time
+time-ahead 439 1 record has a wrong time
+time-little 439 1 record has a wrong time
+time-first 439 1 record has a wrong time
+time-last 439 1 record has a wrong time
+twice 439 1 record was there twice
 zeros 439 byte 15376: 100 bytes are no record
 ones 439 byte 15376: 100 bytes are no record
 random 133 5000 bytes are no record
-comm 439 1 names without an end
+comm 439 1 name without an end
 gap 429 10 records are missing by their numbers
-cpu 439 1 records of another CPU than the file's
+cpu 439 1 record of another CPU than the file's
 missing 133 there is no such file
 END
+elapsed=$(json mix.json 'j["run"]["elapsed_ns"]')
+for kind in back ahead little first last; do
+	"$IOPS" report --json -o x.json "bad/time-$kind" 2>err.txt
+	is "time-$kind: nothing else is blamed" "$(wc -l <err.txt)" 1
+	is "... and time is as it was, but for the last one" "$(json x.json "$elapsed"' - j["run"]["elapsed_ns"] < 10000000')" True
+done
 "$IOPS" report --json -o x.json bad/gap 2>err.txt
 is "a gap is counted as lost" "$(json x.json '(j["run"]["lost"], j["run"]["complete"])')" "(10, False)"
 head -c 20 "$DATA/mix/mix.blktrace.0" >short
 status "a pipe that ends in its first record" 3 sh -c '"$0" report - <short' "$IOPS"
+
+# Other verbs know the files of all CPUs by one name, too.
+for way in "$DATA/mix/mix" "$DATA/mix/mix.blktrace.2" few; do
+	"$IOPS" merge --json -o x.json "$way"; is "merge ${way##*/}: status" $? 0
+	json x.json "$keep" >got.txt
+	ok "... is all of it" cmp want.txt got.txt
+done
+"$IOPS" merge --json -o x.json "$DATA/mix/mix" "$DATA/fm"
+is "merge of two" "$(json x.json "(${block}['events'], j['run']['elapsed_ns'])")" "(621, 7668465467)"
+"$IOPS" diff --json -o x.json few "$DATA/mix/mix"; is "diff of a trace and itself: status" $? 0
+is "... is nothing" "$(json x.json '[j["elapsed_ns"]["change"]] + [j["total"][k]["bytes"]["change"] for k in ("read", "write")]')" "[0, 0, 0]"
+rm few/mix.blktrace.0
+for way in few few/ few/mix few//mix; do
+	status "a file that is not there: merge $way" 3 "$IOPS" merge -o /dev/null "$way"
+	"$IOPS" report -q -o /dev/null "$way" 2>err.txt
+	ok "... is said" grep -q '^iops: few/\{1,2\}mix.blktrace.0: there is no such file' err.txt
+done
+ok "... with no slash too many" sh -c '"$0" report -q -o /dev/null few/ 2>&1 | grep -q "^iops: few/mix"' "$IOPS"
 
 # Groups.
 "$IOPS" report --json -o g.json -g fiogrp:210 -g writers:207,212 "$DATA/mix"

@@ -23,7 +23,7 @@ is "auto falls back to proc, and says why" "$(json inner.json 'j["run"]["backend
 fails "-b ptrace insists" "$IOPS" run -q -o outer -- "$IOPS" run -b ptrace -o x -- true
 is "IOPS_BACKEND" "$(IOPS_BACKEND=proc "$IOPS" run --json -o - true 2>/dev/null >e.json; json e.json 'j["run"]["backend"]')" proc
 is "doctor" "$("$IOPS" doctor --json >d.json; echo $?; json d.json 'sorted(b["name"] for b in j["backends"] if b["status"] in ("works", "limited", "no"))')" "0
-['bpf', 'fast path', 'proc', 'ptrace attach', 'ptrace run', 'system']"
+['blktrace', 'bpf', 'fast path', 'mount', 'proc', 'ptrace attach', 'ptrace run', 'system']"
 ok "doctor as a table" sh -c '"$0" doctor | grep -q "^ptrace run .*works"' "$IOPS"
 sleep 2 & pid=$!
 "$IOPS" attach -b proc -d 0.2 --json -o a.json $pid

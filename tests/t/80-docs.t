@@ -6,7 +6,7 @@
 
 man="$ROOT/man/iops.1"
 missing=
-for verb in run attach trace report export merge diff tag-by-pid doctor; do
+for verb in run attach trace mount report export merge diff tag-by-pid doctor; do
 	for o in $("$IOPS" help $verb | grep -o -- '--[a-z-]*'); do
 		mandoc -T ascii "$man" | col -b | grep -q -- "$o" || missing="$missing $o"
 	done
@@ -24,6 +24,7 @@ mkdir bin; ln -s "$IOPS" bin/iops; PATH="$PWD/bin:$PATH"
 sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$man" | sed -n 's/^\.Dl \$ //p' | sed 's/\\e/\\/g; s/\\&//g; s/\\(aq/'"'"'/g; s/\\(dq/"/g' >examples
 ok "the manual has examples" test "$(wc -l <examples)" -ge 5
 while read -r line; do
+	case $line in *"iops mount"*) [ -w /dev/fuse ] || { skip "$line: no /dev/fuse"; continue; } ;; esac
 	case $line in *"iops trace"*) [ "$BPFMODE" ] || { skip "$line: it takes root and BTF"; continue; } ;; esac
 	status "example: $line" 0 timeout 60 sh -c "$line" </dev/null
 done <examples

@@ -34,6 +34,7 @@ static void kinds(void **state)
 		{ OP_DEVICE, "device", CLASS_NOTICE },
 		{ OP_LEDGER, "ledger", CLASS_NOTICE },
 		{ OP_CHARS, "chars", CLASS_NOTICE },
+		{ OP_NAME, "name", CLASS_NOTICE },
 		{ OP_NKINDS, "?", CLASS_NOTICE },
 		{ 255, "?", CLASS_NOTICE },
 	};

@@ -74,10 +74,8 @@ static int put_lost(struct blktrace *s)
 		.kind = OP_LOST, .dur_ns = OP_NO_TIME, .offset = OP_NO_OFFSET, .fd = -1
 	};
 
-	for (unsigned i = 0; i < s->order.nfeed; i++) {
-		op.ret += (int64_t)s->order.feed[i].lost;
-		s->order.feed[i].lost = 0;
-	}
+	for (unsigned i = 0; i < s->order.nfeed; i++)
+		op.ret += (int64_t)feed_lost(&s->order.feed[i]);
 	return op.ret ? sink_put(s->track.to, &op) : 0;
 }
 
@@ -94,6 +92,12 @@ static int end(struct blktrace *s)
 			(unsigned long long)s->order.late);
 		s->damaged = true;
 	}
+	if (s->track.many)
+		diag("%s: more than %d devices; the rest counts as the last of them",
+			input_name(s->order.feed[0].in), DEVS_MAX);
+	if (s->track.crowd)
+		diag("%s: more than %d processes; what the rest did counts as nobody's",
+			input_name(s->order.feed[0].in), TASKS_MAX);
 	return err ? err : put_lost(s);
 }
 

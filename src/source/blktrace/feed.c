@@ -4,22 +4,25 @@
 #include "feed.h"
 #include "iops/diag.h"
 #include "iops/input.h"
+#include "moment.h"
+#include "numbers.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 1 << 16, CPUS_MAX = 1 << 16, KNOWN_MAX = 1 << 16 };
+enum { BLOCK = 1 << 16, KNOWN_MAX = 1 << 14 };
 
 /* What was last seen of one CPU of one device. */
 struct feed_cpu {
 	uint32_t dev, cpu, seq;
 	uint64_t time, sector, action;
+	struct numbers numbers;
 };
 
-static const char *const fault_text[] = {
-#define X(name, text) text,
+static const char *const fault_text[][2] = {
+#define X(name, one, many) { one, many },
 	FEED_FAULTS(X)
 #undef X
 };
@@ -38,12 +41,18 @@ static int cpu_of(const char *name)
 void feed_init(struct feed *f, struct input *in)
 {
 	*f = (struct feed){ .in = in, .cpu = cpu_of(input_name(in)) };
+	f->sorted = f->cpu >= 0;
 }
 
 void feed_fini(struct feed *f)
 {
-	free(f->known);
-	f->known = NULL;
+	for (size_t i = 0; i < f->known.cap; i++) {
+		struct feed_cpu *k = (struct feed_cpu *)f->known.slot[i].value;
+		if (k)
+			numbers_fini(&k->numbers);
+		free(k);
+	}
+	map_fini(&f->known);
 }
 
 static uint64_t offset(const struct feed *f)
@@ -132,69 +141,124 @@ static size_t within(struct feed *f, size_t from, size_t to)
 	return 0;
 }
 
-static struct feed_cpu *known(struct feed *f, const struct blk_rec *r)
+/* *k: NULL where there are more than a machine has. 0 or -ENOMEM. */
+static int known(struct feed *f, const struct blk_rec *r, struct feed_cpu **k)
 {
 	uint32_t cpu = f->cpu >= 0 ? (uint32_t)f->cpu : r->cpu;
-	struct feed_cpu *k = f->known;
+	struct feed_cpu **recent = &f->recent[(cpu ^ r->dev) % FEED_RECENT];
 
-	if (f->last < f->nknown && k[f->last].dev == r->dev && k[f->last].cpu == cpu)
-		return &k[f->last];
-	for (unsigned i = 0; i < f->nknown; i++)
-		if (k[i].dev == r->dev && k[i].cpu == cpu)
-			return &k[f->last = i];
-	if (f->nknown == 512) /* so many are none that a machine has: begin anew */
-		f->nknown = 0;
-	if (!(f->nknown & (f->nknown - 1))) {
-		k = realloc(k, (f->nknown ? 2 * f->nknown : 1) * sizeof(*k));
-		if (!k)
-			return NULL;
-		f->known = k;
+	*k = *recent;
+	if (*k && (*k)->dev == r->dev && (*k)->cpu == cpu)
+		return 0;
+	*k = (struct feed_cpu *)map_get(&f->known, r->dev, cpu);
+	if (!*k && f->known.n < KNOWN_MAX) {
+		if (!(*k = calloc(1, sizeof(**k))))
+			return -ENOMEM;
+		(*k)->dev = r->dev;
+		(*k)->cpu = cpu;
+		if (map_put(&f->known, r->dev, cpu, (uintptr_t)*k) < 0) {
+			free(*k);
+			return -ENOMEM;
+		}
 	}
-	k = &f->known[f->last = f->nknown++];
-	*k = (struct feed_cpu){ .dev = r->dev, .cpu = cpu };
-	return k;
+	if (*k)
+		*recent = *k;
+	return 0;
 }
 
 /* Each CPU numbers its events. 0: it was there before; -ENOMEM. */
 static int number(struct feed *f, const struct blk_rec *r)
 {
-	struct feed_cpu *k = known(f, r);
+	struct feed_cpu *k;
+	int err = known(f, r, &k);
 
-	if (!k)
-		return -ENOMEM;
+	if (err || !k)
+		return err ? err : 1;
 	if (r->seq && r->seq == k->seq && r->time == k->time && r->sector == k->sector &&
 		r->action == k->action) {
 		fault(f, FEED_TWICE, 1);
 		return 0;
 	}
-	/* What goes back far is another trace behind the first one. */
-	if (r->seq && k->seq && r->seq > k->seq + 1) {
-		uint64_t n = r->seq - k->seq - 1;
-		fault(f, FEED_GAP, n);
-		f->lost += n;
-	}
-	if (f->cpu >= 0 && r->time < k->time)
-		fault(f, FEED_BACK, 1);
+	uint64_t missing = k->numbers.missing;
+	if (r->seq && numbers_take(&k->numbers, r->seq, r->time) < 0)
+		return -ENOMEM;
+	if (k->numbers.missing > missing && !f->first[FEED_GAP])
+		f->first[FEED_GAP] = offset(f);
 	if (r->seq)
 		k->seq = r->seq;
-	if (r->time > k->time || f->cpu < 0)
-		k->time = r->time;
+	k->time = r->time;
 	k->sector = r->sector;
 	k->action = r->action;
 	return 1;
 }
 
+/* The times of events behind this record, as far as they are at hand. */
+static void look_behind(
+	struct feed *f, const struct blk_rec *of, size_t whole, struct moment *m)
+{
+	ssize_t got = have(f, whole + (size_t)MOMENT_BEHIND * (BLK_V8 + BLK_INLINE));
+	struct blk_rec r;
+
+	for (size_t at = whole;
+		m->all.n < MOMENT_BEHIND && (ssize_t)(at + BLK_V8) <= got;) {
+		bool swapped;
+		size_t head = record_header(f->at + at, &swapped);
+		if (!head || swapped != f->swapped)
+			break;
+		at += head + record_decode(&r, f->at + at, swapped);
+		if (record_is_note(&r))
+			continue;
+		m->all.behind[m->all.n++] = r.time;
+		if (r.dev == of->dev && r.cpu == of->cpu)
+			m->own.behind[m->own.n++] = r.time;
+	}
+}
+
+/* A damaged time counts at once; of another trace behind this one, the clock is taken. */
+static int check_time(struct feed *f, struct blk_rec *r, size_t whole)
+{
+	struct moment m;
+	struct feed_cpu *k;
+	int err = known(f, r, &k);
+
+	if (err)
+		return err;
+	m.time = r->time;
+	m.sorted = f->sorted;
+	m.all.any = f->timed;
+	m.all.before = f->time;
+	m.own.any = k && k->action;
+	m.own.before = k ? k->time : 0;
+	m.all.n = m.own.n = 0;
+	look_behind(f, r, whole, &m);
+	switch (moment_judge(&m)) {
+	case MOMENT_WRONG:
+		fault(f, FEED_TIME, 1);
+		r->time = r->order = f->timed ? f->time : m.all.behind[0];
+		break;
+	case MOMENT_BACK:
+		fault(f, FEED_BACK, 1);
+		break;
+	case MOMENT_RIGHT:
+		break;
+	}
+	f->time = r->time;
+	f->timed = true;
+	return 0;
+}
+
 /* What is wrong with a record that could be read. 1: it is to be handed on. */
-static int check(struct feed *f, const struct blk_rec *r)
+static int check(struct feed *f, struct blk_rec *r, size_t whole)
 {
 	unsigned act = record_act(r);
 
-	if (f->cpu >= 0 && r->cpu != (uint32_t)f->cpu && !record_is_note(r))
-		fault(f, FEED_CPU, 1);
 	if (!record_is_note(r)) {
+		if (f->cpu >= 0 && r->cpu != (uint32_t)f->cpu)
+			fault(f, FEED_CPU, 1);
 		if (!act || act >= NACTS)
 			fault(f, FEED_ACTION, 1);
-		return number(f, r);
+		int err = check_time(f, r, whole);
+		return err ? err : number(f, r);
 	}
 	if (act > NOTE_MESSAGE) {
 		fault(f, FEED_NOTE, 1);
@@ -239,7 +303,7 @@ static int read_one(struct feed *f, struct blk_rec *r, size_t head)
 	int err = record_keep(r, f->at + head, len, f->swapped);
 	if (err < 0)
 		return err;
-	err = check(f, r);
+	err = check(f, r, whole);
 	take(f, whole);
 	if (err <= 0)
 		record_fini(r);
@@ -258,10 +322,53 @@ static int skip(struct feed *f, ssize_t n)
 	return resync(f, n < 4 ? (size_t)n : 1, !version);
 }
 
+/*
+ * A record as almost all are: an event, whole, of the machine's own byte order, the next
+ * one of its CPU, soon after the one before it, and with another one behind it. Whatever
+ * is different is looked at closely, by read_one(): then nothing is taken.
+ */
+static bool take_plain(struct feed *f, struct blk_rec *r)
+{
+	const uint8_t *at = f->at;
+
+	if (f->end - at < 2 * BLK_V8 + BLK_INLINE || f->swapped ||
+		record_get32(at, false) != f->magic)
+		return false;
+	size_t head = f->version;
+	unsigned len = head == BLK_V7 ? record_decode_as(r, at, false, false)
+				      : record_decode_as(r, at, false, true);
+	size_t whole = head + len;
+	unsigned act = record_act(r);
+	if (len > BLK_INLINE || record_get32(at + whole, false) != f->magic ||
+		record_is_note(r) || r->time - f->time > MOMENT_NEAR || !f->timed ||
+		record_get64(at + whole + 8, false) < r->time || act - 1 >= NACTS - 1 ||
+		(f->cpu >= 0 && r->cpu != (uint32_t)f->cpu))
+		return false;
+	uint32_t cpu = r->cpu;
+	struct feed_cpu *k = f->recent[(cpu ^ r->dev) % FEED_RECENT];
+	if (!k || k->dev != r->dev || k->cpu != cpu ||
+		!numbers_next(&k->numbers, r->seq, r->time))
+		return false;
+	unsigned cgroup = r->action & ACT_CGROUP && len >= 8 ? 8 : 0;
+	/* All of them, as that is one store or two: whatever is behind the payload. */
+	memcpy(r->pdu, at + head + cgroup, BLK_INLINE - 8);
+	if (len - cgroup > BLK_INLINE - 8)
+		memcpy(r->pdu, at + head + cgroup, len - cgroup);
+	r->len = len - cgroup;
+	f->time = k->time = r->time;
+	k->seq = r->seq;
+	k->sector = r->sector;
+	k->action = r->action;
+	take(f, whole);
+	return true;
+}
+
 int feed_next(struct feed *f, struct blk_rec *r)
 {
 	int got = 0;
 
+	if (take_plain(f, r))
+		return 1;
 	while (got >= 0) {
 		ssize_t n = have(f, BLK_V8);
 		if (n <= 0)
@@ -271,6 +378,7 @@ int feed_next(struct feed *f, struct blk_rec *r)
 		if (!f->begun && head) {
 			f->swapped = swapped;
 			f->version = head;
+			f->magic = record_get32(f->at, false);
 			f->begun = true;
 		}
 		if (!head || swapped != f->swapped) {
@@ -285,20 +393,39 @@ int feed_next(struct feed *f, struct blk_rec *r)
 	return got;
 }
 
-bool feed_damaged(const struct feed *f)
+int feed_more(struct feed *f, const void *bytes, size_t len)
 {
-	for (unsigned i = 0; i < NFEED_FAULTS; i++)
-		if (f->fault[i])
-			return true;
-	return false;
+	input_skip(f->in, f->taken);
+	f->taken = 0;
+	f->at = f->end = NULL;
+	f->eof = false;
+	return input_more(f->in, bytes, len);
 }
 
-bool feed_say(const struct feed *f)
+uint64_t feed_lost(const struct feed *f)
 {
-	for (unsigned i = 0; i < NFEED_FAULTS; i++)
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < f->known.cap; i++) {
+		const struct feed_cpu *k =
+			(const struct feed_cpu *)f->known.slot[i].value;
+		n += k ? k->numbers.missing : 0;
+	}
+	return n;
+}
+
+bool feed_say(struct feed *f)
+{
+	bool any = false;
+
+	f->fault[FEED_GAP] = feed_lost(f);
+	for (unsigned i = 0; i < NFEED_FAULTS; i++) {
 		if (f->fault[i])
 			diag("%s: byte %llu: %llu %s; the report covers the rest",
 				input_name(f->in), (unsigned long long)f->first[i],
-				(unsigned long long)f->fault[i], fault_text[i]);
-	return feed_damaged(f);
+				(unsigned long long)f->fault[i],
+				fault_text[i][f->fault[i] != 1]);
+		any |= f->fault[i] != 0;
+	}
+	return any;
 }

@@ -9,26 +9,33 @@
 
 struct input;
 
-/* X(name, what is said of it: "%llu ...") */
+/* X(name, what is said of one, and of several: "%llu ...") */
 #define FEED_FAULTS(X)                                                                   \
-	X(GARBAGE, "bytes are no record")                                                \
-	X(CUT, "bytes of a record that is cut")                                          \
-	X(VERSION, "records of an unknown version")                                      \
-	X(PAYLOAD, "records with a wrong length of payload")                             \
-	X(ACTION, "events of an unknown kind")                                           \
-	X(NOTE, "notes of an unknown kind")                                              \
-	X(NAME, "names without an end")                                                  \
-	X(CPU, "records of another CPU than the file's")                                 \
-	X(TWICE, "records were there twice and count once")                              \
-	X(BACK, "records go back in time")                                               \
-	X(GAP, "records are missing by their numbers")
+	X(GARBAGE, "byte is no record", "bytes are no record")                           \
+	X(CUT, "byte of a record that is cut", "bytes of a record that is cut")          \
+	X(VERSION, "record of an unknown version", "records of an unknown version")      \
+	X(PAYLOAD, "record with a wrong length of payload",                              \
+		"records with a wrong length of payload")                                \
+	X(ACTION, "event of an unknown kind", "events of an unknown kind")               \
+	X(NOTE, "note of an unknown kind", "notes of an unknown kind")                   \
+	X(NAME, "name without an end", "names without an end")                           \
+	X(CPU, "record of another CPU than the file's",                                  \
+		"records of another CPU than the file's")                                \
+	X(TWICE, "record was there twice and counts once",                               \
+		"records were there twice and count once")                               \
+	X(TIME, "record has a wrong time and counts at that of the one before",          \
+		"records have a wrong time and count at those of the ones before")       \
+	X(BACK, "record goes back in time", "records go back in time")                   \
+	X(GAP, "record is missing by its number", "records are missing by their numbers")
 
 enum feed_fault {
-#define X(name, text) FEED_##name,
+#define X(name, one, many) FEED_##name,
 	FEED_FAULTS(X)
 #undef X
 		NFEED_FAULTS,
 };
+
+enum { FEED_RECENT = 64 };
 
 struct feed {
 	struct input *in;
@@ -36,12 +43,15 @@ struct feed {
 	size_t taken;            /* bytes before at that the input still holds */
 	int cpu;                 /* by the file's name; -1: of all of them */
 	bool swapped, begun, eof;
+	bool sorted;      /* times never go back: of one CPU, or told so by the owner */
+	bool timed;       /* there was an event */
+	uint64_t time;    /* of the latest one */
 	unsigned version; /* bytes of a header, of the first record */
+	uint32_t magic;   /* of the first record, as it stands there */
 	uint64_t fault[NFEED_FAULTS],
 		first[NFEED_FAULTS]; /* how many; byte of the first */
-	struct feed_cpu *known;      /* by device and CPU */
-	unsigned nknown, last;
-	uint64_t lost;             /* by gaps, and not yet told of */
+	struct map known;            /* device, CPU -> what was last seen of it */
+	struct feed_cpu *recent[FEED_RECENT]; /* of these */
 	uint64_t wall_ns, wall_at; /* real time at that time of the trace; 0: not told */
 };
 
@@ -51,8 +61,13 @@ void feed_fini(struct feed *f);
 /* The next record. 1; 0 at the end; -errno. */
 int feed_next(struct feed *f, struct blk_rec *r);
 
+/* Bytes that have come behind the end of a growing input. 0 or -ENOMEM. */
+int feed_more(struct feed *f, const void *bytes, size_t len);
+
+/* How many records are missing, by their numbers. */
+uint64_t feed_lost(const struct feed *f);
+
 /* Say what could not be read. Whether there was any. */
-bool feed_say(const struct feed *f);
-bool feed_damaged(const struct feed *f);
+bool feed_say(struct feed *f);
 
 #endif

@@ -1,5 +1,9 @@
 /*
  * flight.c - I/O that is on its way
+ *
+ * Any number of pieces may begin at one sector. Those that are as far as one another are
+ * a pairing heap, the oldest on top; a bucket is a chain of such tops, so that it is as
+ * short as there are ways to be far.
  */
 #include "flight.h"
 
@@ -41,48 +45,99 @@ static int more(struct flight *f)
 	return 0;
 }
 
-static struct piece **bucket(const struct flight *f, uint32_t dev, uint64_t sector)
+/* Whether events cannot tell them apart. */
+static bool alike(const struct piece *a, const struct piece *b)
 {
-	uint64_t h = (sector ^ (uint64_t)dev << 40) * 0x9e3779b97f4a7c15u;
-
-	return &f->bucket[h >> 32 & (f->nbuckets - 1)];
+	return a->sector == b->sector && a->dev == b->dev && a->kind == b->kind &&
+	       (a->issued == NEVER) == (b->issued == NEVER) &&
+	       (a->inserted == NEVER) == (b->inserted == NEVER) &&
+	       (a->got == NEVER && !a->merged) == (b->got == NEVER && !b->merged);
 }
 
-/* To the end of its bucket: of those that are alike, the oldest comes first. */
+/* Two heaps as one, whose top is returned. Either may be NULL. */
+static struct piece *join(struct piece *a, struct piece *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	struct piece *top = a->age < b->age ? a : b, *under = top == a ? b : a;
+	under->sibling = top->child;
+	top->child = under;
+	return top;
+}
+
+/* What is left of a heap without its top: in pairs first, so that it stays flat. */
+static struct piece *without_top(struct piece *top)
+{
+	struct piece *pairs = NULL, *rest = top->child, *all = NULL;
+
+	top->child = NULL;
+	while (rest) {
+		struct piece *a = rest, *b = a->sibling;
+		rest = b ? b->sibling : NULL;
+		a = join(a, b);
+		a->sibling = pairs;
+		pairs = a;
+	}
+	while (pairs) {
+		struct piece *next = pairs->sibling;
+		all = join(all, pairs);
+		pairs = next;
+	}
+	return all;
+}
+
 static void place(struct flight *f, struct piece *p)
 {
-	struct piece **at = bucket(f, p->dev, p->sector);
+	struct piece **at = flight_bucket(f, p->dev, p->sector), *was;
 
-	p->next = NULL;
-	while (*at)
-		at = &(*at)->next;
+	while ((was = *at) && !alike(was, p))
+		at = &was->next;
+	struct piece *next = was ? was->next : NULL;
+	p = join(was, p);
+	p->next = next;
 	*at = p;
 }
 
+/* It is on top of its heap: nothing else is ever found. */
 static void displace(struct flight *f, struct piece *p)
 {
-	struct piece **at = bucket(f, p->dev, p->sector);
+	struct piece **at = flight_bucket(f, p->dev, p->sector);
 
 	while (*at != p)
 		at = &(*at)->next;
-	*at = p->next;
+	struct piece *heir = without_top(p);
+	*at = heir ? heir : p->next;
+	if (heir)
+		heir->next = p->next;
+}
+
+void flight_sort(struct flight *f, struct piece *p)
+{
+	displace(f, p);
+	place(f, p);
 }
 
 /* About as many buckets as pieces. 0 or -ENOMEM. */
 static int room(struct flight *f)
 {
-	size_t n = f->nbuckets ? 2 * f->nbuckets : 256;
+	struct flight was = *f;
 
 	if (f->n < f->nbuckets)
 		return 0;
-	struct piece **bigger = calloc(n, sizeof(struct piece *));
-	if (!bigger)
+	f->nbuckets = f->nbuckets ? 2 * f->nbuckets : 256;
+	f->bucket = calloc(f->nbuckets, sizeof(struct piece *));
+	if (!f->bucket) {
+		*f = was;
 		return -ENOMEM;
-	free(f->bucket);
-	f->bucket = bigger;
-	f->nbuckets = n;
-	for (struct piece *p = f->oldest; p; p = p->newer)
-		place(f, p);
+	}
+	for (size_t i = 0; i < was.nbuckets; i++)
+		for (struct piece *p = was.bucket[i], *next; p; p = next) {
+			struct piece **at = flight_bucket(f, p->dev, p->sector);
+			next = p->next;
+			p->next = *at;
+			*at = p;
+		}
+	free(was.bucket);
 	return 0;
 }
 
@@ -96,6 +151,8 @@ static struct piece *new_piece(struct flight *f, const struct piece *like)
 	p = f->spare;
 	f->spare = p->next;
 	*p = *like;
+	p->child = NULL;
+	p->age = f->age++;
 	place(f, p);
 	p->newer = NULL;
 	p->older = f->newest;
@@ -125,33 +182,16 @@ struct piece *flight_add(struct flight *f, const struct piece *like, struct who 
 	return p->bio = b, p;
 }
 
-struct piece *flight_find(const struct flight *f, const struct piece *like,
-	int (*fits)(const struct piece *))
-{
-	struct piece *at, *best = NULL;
-	int most = -1;
-
-	if (!f->nbuckets)
-		return NULL;
-	for (at = *bucket(f, like->dev, like->sector); at; at = at->next) {
-		if (at->sector != like->sector || at->dev != like->dev ||
-			at->kind != like->kind)
-			continue;
-		int this = fits(at);
-		if (this > most) {
-			most = this;
-			best = at;
-		}
-	}
-	return best;
-}
-
 int flight_cut(struct flight *f, struct piece *p, uint64_t sectors)
 {
 	struct piece rest = *p;
 
 	if (!sectors || sectors >= p->sectors)
 		return 0;
+	if (f->n >= 2 * FLIGHT_MAX) { /* nobody will miss the rest */
+		p->sectors = sectors;
+		return 0;
+	}
 	rest.sector += sectors;
 	rest.sectors -= sectors;
 	if (!new_piece(f, &rest))

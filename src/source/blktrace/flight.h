@@ -15,7 +15,7 @@
 #define NEVER UINT64_MAX
 
 /* So many pieces are remembered at most: of a trace without completions, the latest. */
-enum { FLIGHT_MAX = 1 << 18, DRY_MAX = 256 };
+enum { FLIGHT_MAX = 1 << 18 };
 
 struct who {
 	int32_t tid;
@@ -34,27 +34,13 @@ struct piece {
 	uint64_t sector, sectors;
 	uint64_t got, inserted, issued;
 	uint64_t request; /* number of the issue that it was part of */
+	uint64_t age;     /* the smaller, the older */
 	uint32_t dev;
 	uint8_t kind;
 	bool merged;
-	struct piece *next;          /* of the same bucket; or of the pool */
-	struct piece *older, *newer; /* of all */
-};
-
-/* What moves no data of its own: flushes, passthrough, zones. */
-struct dry {
-	struct who who;
-	uint64_t queued, got, inserted, issued, sector;
-	uint32_t bytes;
-	uint8_t kind;
-};
-
-struct bdev {
-	uint32_t dev, file;
-	struct dry dry[DRY_MAX];
-	unsigned ndry;
-	uint64_t flush;             /* issued, NEVER: none */
-	struct who flusher, writer; /* of that flush; of the latest write with one */
+	struct piece *next; /* the first of others in the same bucket; or of the pool */
+	struct piece *child, *sibling; /* later ones that are as far: a heap by age */
+	struct piece *older, *newer;   /* of all */
 };
 
 struct flight {
@@ -64,6 +50,14 @@ struct flight {
 	struct bio *spare_bio;
 	struct chunk *chunk; /* what pieces and bios are cut from */
 	size_t n;
+	uint64_t age;
+};
+
+/* Where something begins. */
+struct spot {
+	uint64_t sector;
+	uint32_t dev;
+	uint8_t kind;
 };
 
 void flight_fini(struct flight *f);
@@ -71,14 +65,50 @@ void flight_fini(struct flight *f);
 /* A bio and its one piece; NULL: no memory. */
 struct piece *flight_add(struct flight *f, const struct piece *like, struct who who);
 
-/* How good a candidate is: the best of those that begin there, the oldest if alike. */
-struct piece *flight_find(const struct flight *f, const struct piece *like,
-	int (*fits)(const struct piece *));
+/* It is not alone in its bucket. */
+void flight_sort(struct flight *f, struct piece *p);
 
 /* Cut the piece: it keeps so many sectors. 0 or -ENOMEM. */
 int flight_cut(struct flight *f, struct piece *p, uint64_t sectors);
 
 /* The piece is done. Whether that was the last of its bio, which is valid until then. */
 bool flight_done(struct flight *f, struct piece *p, struct bio *was);
+
+static inline struct piece **flight_bucket(
+	const struct flight *f, uint32_t dev, uint64_t sector)
+{
+	uint64_t h = (sector ^ (uint64_t)dev << 40) * 0x9e3779b97f4a7c15u;
+
+	return &f->bucket[h >> 32 & (f->nbuckets - 1)];
+}
+
+/* The piece that was found is further now, or back, than those that it was alike. */
+static inline void flight_moved(struct flight *f, struct piece *p)
+{
+	if (p->child || p->next || *flight_bucket(f, p->dev, p->sector) != p)
+		flight_sort(f, p);
+}
+
+/* How good a candidate is: the best of those that begin there, the oldest if alike. */
+static inline struct piece *flight_find(
+	const struct flight *f, struct spot like, int (*fits)(const struct piece *))
+{
+	struct piece *at, *best = NULL;
+	int most = -1;
+
+	if (!f->nbuckets)
+		return NULL;
+	for (at = *flight_bucket(f, like.dev, like.sector); at; at = at->next) {
+		if (at->sector != like.sector || at->dev != like.dev ||
+			at->kind != like.kind)
+			continue;
+		int this = fits(at);
+		if (this > most || (this == most && at->age < best->age)) {
+			most = this;
+			best = at;
+		}
+	}
+	return best;
+}
 
 #endif

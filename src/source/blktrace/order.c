@@ -66,11 +66,17 @@ static void rise(struct order *o, unsigned i)
 		swap(o, i, (i - 1) / 2);
 }
 
-int order_init(struct order *o, struct input *const *in, unsigned n)
+/* Whether each feed is a lane of its own. */
+static bool apart(const struct order *o)
 {
-	*o = (struct order){ .nfeed = n };
-	o->nlane = n > 1 ? n : 0;
-	unsigned lanes = n > 1 ? n : LANES_MAX;
+	return o->nfeed > 1 || o->live;
+}
+
+static int init(struct order *o, struct input *const *in)
+{
+	unsigned n = o->nfeed, lanes = apart(o) ? n : LANES_MAX;
+
+	o->nlane = apart(o) ? n : 0;
 	o->feed = calloc(n, sizeof(*o->feed));
 	o->lane = calloc(lanes, sizeof(*o->lane));
 	o->heap = calloc(lanes, sizeof(*o->heap));
@@ -82,6 +88,18 @@ int order_init(struct order *o, struct input *const *in, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		feed_init(&o->feed[i], in[i]);
 	return 0;
+}
+
+int order_init(struct order *o, struct input *const *in, unsigned n)
+{
+	*o = (struct order){ .nfeed = n };
+	return init(o, in);
+}
+
+int order_init_live(struct order *o, struct input *const *in, unsigned n)
+{
+	*o = (struct order){ .nfeed = n, .live = true, .ended = true };
+	return init(o, in);
 }
 
 void order_fini(struct order *o)
@@ -124,27 +142,26 @@ static int push(struct lane *l, const struct blk_rec *r)
 	return 0;
 }
 
-/* The lane whose end is the nearest before that time; a new one if there is none. */
+/*
+ * The lane whose end is the nearest before that time; a new one if there is none. By
+ * that rule the ends of lanes go down, from the first one to the newest.
+ */
 static struct lane *lane_for(struct order *o, uint64_t at)
 {
-	unsigned best = o->last, empty = o->nlane;
+	unsigned lo = 0, hi = o->nlane, i = o->last;
 
-	if (o->nlane && o->lane[best].newest <= at)
-		return &o->lane[best];
-	best = o->nlane;
-	for (unsigned i = 0; i < o->nlane; i++) {
-		const struct lane *l = &o->lane[i];
-		if (!l->n)
-			empty = i;
-		else if (l->newest <= at &&
-			 (best == o->nlane || l->newest > o->lane[best].newest))
-			best = i;
+	if (i < hi && o->lane[i].newest <= at && (!i || o->lane[i - 1].newest > at))
+		return &o->lane[i];
+	while (lo < hi) {
+		unsigned mid = (lo + hi) / 2;
+		if (o->lane[mid].newest <= at)
+			hi = mid;
+		else
+			lo = mid + 1;
 	}
-	if (best == o->nlane && empty < o->nlane)
-		o->lane[best = empty].newest = 0;
-	if (best == o->nlane && best < LANES_MAX)
+	if (lo == o->nlane && lo < LANES_MAX)
 		o->nlane++;
-	o->last = best < LANES_MAX ? best : LANES_MAX - 1;
+	o->last = lo < LANES_MAX ? lo : LANES_MAX - 1;
 	return &o->lane[o->last];
 }
 
@@ -209,53 +226,94 @@ static int begin(struct order *o)
 	return got < 0 ? got : 0;
 }
 
-/* A note is as old as what came before it. */
-static int next_directly(struct order *o, struct blk_rec *r)
+int order_until(struct order *o, uint64_t until)
 {
-	int got = feed_next(&o->feed[0], r);
+	int got = 0;
 
-	if (got <= 0)
-		return got;
-	if (record_is_note(r))
-		r->order = o->at;
-	o->late += r->order < o->at;
-	o->at = r->order > o->at ? r->order : o->at;
-	return 1;
+	o->until = until;
+	for (unsigned i = 0; i < o->nlane && got >= 0; i++)
+		if (!o->lane[i].n)
+			got = fill(o, &o->feed[i], &o->lane[i]);
+	return got < 0 ? got : 0;
 }
 
-int order_next(struct order *o, struct blk_rec *r)
+static void out(struct order *o, const struct blk_rec *r)
+{
+	o->late += r->order < o->at;
+	o->at = r->order > o->at ? r->order : o->at;
+}
+
+static void drop_empty(struct order *o, struct lane *l)
+{
+	if (!l->n) {
+		l->queued = false;
+		o->heap[0] = o->heap[--o->nheap];
+	}
+	sink_down(o, 0);
+}
+
+/* The lane of the latest record is empty: while its file goes on before all others. */
+static void begin_run(struct order *o)
+{
+	unsigned next = o->nheap > 2 && less(o, 2, 1) ? 2 : 1;
+
+	o->runs = true;
+	o->bound = o->nheap > 1 ? head(&o->lane[o->heap[next]]) : NULL;
+}
+
+/* 1: the record is the next one; 0: it is in its lane, if there was one; -errno. */
+static int run(struct order *o, struct blk_rec *r)
+{
+	unsigned i = o->heap[0];
+	int got = feed_next(&o->feed[i], r);
+
+	if (got > 0 && !record_is_note(r) && (!o->bound || before(r, o->bound))) {
+		out(o, r);
+		return 1;
+	}
+	o->runs = false;
+	if (got > 0 && record_is_note(r)) {
+		o->note[o->nnote++] = *r;
+		got = fill(o, &o->feed[i], &o->lane[i]);
+	} else if (got > 0) {
+		got = settle(o, &o->lane[i], r);
+	}
+	drop_empty(o, &o->lane[i]);
+	return got < 0 ? got : 0;
+}
+
+int order_next_sorted(struct order *o, struct blk_rec *r)
 {
 	int got = 1;
 
+	if (o->runs && (got = run(o, r)))
+		return got;
+	got = 1;
 	if (o->nfeed > 1 && !o->ended) {
 		o->ended = true;
 		got = begin(o);
 	}
-	if (o->direct && !o->held && !o->nnote)
-		return next_directly(o, r);
 	while (got > 0 && !o->ended && !o->direct && o->held < ORDER_WINDOW) {
 		got = fill(o, &o->feed[0], NULL);
 		o->ended = got == 0;
 	}
 	if (got < 0)
 		return got;
-	o->direct |= !o->ended && o->nlane == 1 && o->turns > TURNS;
-	if (!o->nheap)
+	if (!o->ended && o->nlane == 1 && o->turns > TURNS)
+		o->direct = o->feed[0].sorted = true;
+	if (!o->nheap || (o->live && head(&o->lane[o->heap[0]])->order >= o->until))
 		return 0;
-	unsigned i = o->heap[0];
-	struct lane *l = &o->lane[i];
+	struct lane *l = &o->lane[o->heap[0]];
 	*r = *head(l);
 	l->at = (l->at + 1) & (l->cap - 1);
 	l->n--;
 	o->held--;
-	if (!l->n && o->nfeed > 1)
-		got = fill(o, &o->feed[i], l);
-	if (!l->n) {
-		l->queued = false;
-		o->heap[0] = o->heap[--o->nheap];
-	}
-	sink_down(o, 0);
-	o->late += r->order < o->at;
-	o->at = r->order > o->at ? r->order : o->at;
+	if (!l->n && o->live)
+		got = fill(o, &o->feed[o->heap[0]], l);
+	if (!l->n && o->nfeed > 1 && !o->live)
+		begin_run(o);
+	else
+		drop_empty(o, l);
+	out(o, r);
 	return got < 0 ? got : 1;
 }

@@ -19,13 +19,17 @@ struct order {
 	struct lane *lane;
 	unsigned nlane, last;  /* last: the lane that was added to latest */
 	unsigned *heap, nheap; /* lanes that are not empty, the earliest first */
-	struct blk_rec *note;  /* that wait for the event behind them */
+	bool runs; /* the earliest lane is empty: its file was first, and goes on */
+	const struct blk_rec *bound; /* up to this one; NULL: to its end */
+	struct blk_rec *note;        /* that wait for the event behind them */
 	unsigned nnote;
 	size_t held;
 	uint32_t cpu;   /* of the latest record that was read */
 	unsigned turns; /* between CPUs */
 	bool direct;    /* as it comes */
 	bool ended;     /* of the one feed of a pipe */
+	bool live;      /* inputs grow: what is before until is to go out */
+	uint64_t until; /* ... since none of them can have anything before it any more */
 	uint64_t late;  /* records that came after the window had gone on */
 	uint64_t at;    /* of the latest that went out */
 };
@@ -34,7 +38,30 @@ struct order {
 int order_init(struct order *o, struct input *const *in, unsigned n);
 void order_fini(struct order *o);
 
+/*
+ * The same of inputs that grow, each of one CPU of one device. Once each has all that
+ * happened before a moment: order_next() hands that on, and returns 0 then.
+ */
+int order_init_live(struct order *o, struct input *const *in, unsigned n);
+int order_until(struct order *o, uint64_t until);
+
+int order_next_sorted(struct order *o, struct blk_rec *r);
+
 /* The next record; borrowed until the next call. 1; 0 at the end; -errno. */
-int order_next(struct order *o, struct blk_rec *r);
+static inline int order_next(struct order *o, struct blk_rec *r)
+{
+	if (!o->direct || o->held || o->nnote)
+		return order_next_sorted(o, r);
+
+	int got = feed_next(&o->feed[0], r);
+	if (got <= 0)
+		return got;
+	/* A note is as old as what came before it. */
+	if (record_is_note(r))
+		r->order = o->at;
+	o->late += r->order < o->at;
+	o->at = r->order > o->at ? r->order : o->at;
+	return 1;
+}
 
 #endif

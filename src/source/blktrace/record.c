@@ -30,12 +30,6 @@ int record_keep(struct blk_rec *r, const uint8_t *payload, size_t len, bool swap
 	return 0;
 }
 
-void record_fini(struct blk_rec *r)
-{
-	free(r->more);
-	r->more = NULL;
-}
-
 bool record_plausible(const struct blk_rec *r, unsigned len)
 {
 	static const uint8_t want[NACTS] = {

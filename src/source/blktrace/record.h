@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -131,9 +132,9 @@ static inline size_t record_header(const uint8_t *at, bool *swapped)
 }
 
 /* A whole header to *r, and the length of its payload, the cgroup included. */
-static inline unsigned record_decode(struct blk_rec *r, const uint8_t *at, bool swapped)
+static inline unsigned record_decode_as(
+	struct blk_rec *r, const uint8_t *at, bool swapped, bool v8)
 {
-	bool v8 = (record_get32(at, swapped) & 0xff) == 8;
 	/* The longer one has the process before the action, which is twice as wide. */
 	const uint8_t *rest = at + (v8 ? 40 : 36);
 
@@ -151,9 +152,20 @@ static inline unsigned record_decode(struct blk_rec *r, const uint8_t *at, bool 
 	return record_get16(rest + 10, swapped);
 }
 
+static inline unsigned record_decode(struct blk_rec *r, const uint8_t *at, bool swapped)
+{
+	return record_decode_as(r, at, swapped, (record_get32(at, swapped) & 0xff) == 8);
+}
+
 /* Keep len bytes of payload. 0 or -ENOMEM. */
 int record_keep(struct blk_rec *r, const uint8_t *payload, size_t len, bool swapped);
-void record_fini(struct blk_rec *r);
+
+static inline void record_fini(struct blk_rec *r)
+{
+	if (r->more)
+		free(r->more);
+	r->more = NULL;
+}
 
 /* Whether a payload of that length, the cgroup included, goes with the action. */
 bool record_plausible(const struct blk_rec *r, unsigned len);

@@ -3,14 +3,13 @@
  */
 #include "track.h"
 #include "iops/names.h"
-#include "iops/sink.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HELD_MAX = 1 << 17, DEVS_MAX = 1 << 12 };
+enum { HELD_MAX = 1 << 17 };
 
 static const char *const call_name[] = {
 #define X(name, call) call,
@@ -36,35 +35,16 @@ void track_init(struct track *t, struct names *names)
 
 void track_fini(struct track *t)
 {
-	for (size_t i = 0; i < t->devs.cap; i++)
-		free((void *)t->devs.slot[i].value);
+	for (size_t i = 0; i < t->devs.cap; i++) {
+		struct bdev *d = (struct bdev *)t->devs.slot[i].value;
+		if (d)
+			free(d->dry);
+		free(d);
+	}
 	map_fini(&t->devs);
-	map_fini(&t->comms);
+	map_fini(&t->tasks);
 	flight_fini(&t->flight);
 	free(t->held);
-}
-
-static int hold(struct track *t, const struct op *op)
-{
-	if (t->nheld == t->capheld) {
-		size_t cap = t->capheld ? 2 * t->capheld : 256;
-		struct op *more = realloc(t->held, cap * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		t->held = more;
-		t->capheld = cap;
-	}
-	t->held[t->nheld++] = *op;
-	return 0;
-}
-
-static void put(struct track *t, const struct op *op)
-{
-	int err = t->err;
-
-	if (!err)
-		err = t->main == MAIN_UNKNOWN ? hold(t, op) : sink_put(t->to, op);
-	t->err = err;
 }
 
 /* Let go what was held, and of the main layer only what counts there. */
@@ -77,7 +57,7 @@ static void decide(struct track *t, enum track_main by)
 		const struct op *op = &t->held[i];
 		if (op->layer != LAYER_MAIN ||
 			(by != MAIN_COMPLETE && (op->call & OP_CALL) == call))
-			put(t, op);
+			track_put(t, op);
 	}
 	free(t->held);
 	t->held = NULL;
@@ -96,11 +76,20 @@ static void decide_without(struct track *t)
 	decide(t, by);
 }
 
-void track_put(struct track *t, const struct op *op)
+int track_hold(struct track *t, const struct op *op)
 {
-	put(t, op);
-	if (t->main == MAIN_UNKNOWN && t->nheld >= HELD_MAX)
+	if (t->nheld == t->capheld) {
+		size_t cap = t->capheld ? 2 * t->capheld : 256;
+		struct op *more = realloc(t->held, cap * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		t->held = more;
+		t->capheld = cap;
+	}
+	t->held[t->nheld++] = *op;
+	if (t->nheld >= HELD_MAX)
 		decide_without(t);
+	return t->err;
 }
 
 void track_main(struct track *t, const struct op *op, enum track_main by)
@@ -117,7 +106,7 @@ void track_main(struct track *t, const struct op *op, enum track_main by)
 	main.fd = -1;
 	if (by != MAIN_COMPLETE)
 		main.dur_ns = OP_NO_TIME;
-	put(t, &main);
+	track_put(t, &main);
 }
 
 /* Numbers that Linux gives for ever; the others are as the machine chose. */
@@ -152,20 +141,22 @@ static int name_device(char *out, size_t size, uint32_t dev, const char *stem)
 	return snprintf(out, size, "/dev/block/%u:%u", major, minor);
 }
 
-struct bdev *track_device(struct track *t, uint32_t dev)
+struct bdev *track_new_device(struct track *t, uint32_t dev)
 {
-	if (t->dev && t->dev->dev == dev)
-		return t->dev;
 	t->dev = (struct bdev *)map_get(&t->devs, dev, 1);
 	if (t->dev || t->err)
 		return t->dev;
 	/* More than a machine has: the numbers are not to be believed. */
-	if (t->devs.n >= DEVS_MAX)
-		return t->dev = (struct bdev *)map_get(&t->devs, t->devs.slot[0].a, 1);
+	if (t->devs.n >= DEVS_MAX) {
+		t->many = true;
+		return t->dev = t->last;
+	}
 	struct bdev *d = calloc(1, sizeof(*d));
 	char path[80];
 	/* The name is of one device: the first. */
-	int n = name_device(path, sizeof(path), dev, t->devs.n ? NULL : t->stem);
+	int n = t->node ? t->node(path, sizeof(path), dev) : 0;
+	if (!n)
+		n = name_device(path, sizeof(path), dev, t->devs.n ? NULL : t->stem);
 	struct file f = { .path = names_add(t->names, path, n),
 		.major = dev >> 20,
 		.minor = dev & 0xfffff,
@@ -185,64 +176,24 @@ struct bdev *track_device(struct track *t, uint32_t dev)
 		.offset = OP_NO_OFFSET,
 		.dur_ns = OP_NO_TIME };
 	track_put(t, &op);
-	return t->dev = d;
+	return t->dev = t->last = d;
 }
 
-struct who track_who(struct track *t, const struct blk_rec *r)
+struct who track_new_who(struct track *t, uint32_t pid)
 {
-	unsigned i = r->pid % TRACK_RECENT;
+	unsigned i = pid % TRACK_RECENT;
+	uintptr_t task = map_get(&t->tasks, pid, 1);
 
-	if (t->recent[i].pid != r->pid || !t->recent[i].comm) {
-		t->recent[i].pid = r->pid;
-		t->recent[i].comm = (uint32_t)map_get(&t->comms, r->pid, 1);
+	if (!task && t->tasks.n >= TASKS_MAX) {
+		t->crowd = true;
+		return (struct who){ 0, 0 };
 	}
-	return (struct who){ (int32_t)(r->pid & INT32_MAX), t->recent[i].comm };
-}
-
-static uint64_t since_base(const struct track *t, uint64_t at)
-{
-	uint64_t ns = at > t->base ? at - t->base : 0;
-
-	return ns > INT64_MAX ? INT64_MAX : ns;
-}
-
-void track_since(struct track *t, struct op *op, uint64_t from, uint64_t at)
-{
-	op->start_ns = since_base(t, from == NEVER ? at : from);
-	op->dur_ns = from == NEVER ? OP_NO_TIME : at > from ? at - from : 0;
-	if (op->dur_ns != OP_NO_TIME && op->dur_ns > INT64_MAX)
-		op->dur_ns = INT64_MAX;
-}
-
-void track_whose(struct op *op, struct who who)
-{
-	op->pid = op->tid = who.tid;
-	op->comm = who.comm;
-}
-
-struct op track_op(
-	struct track *t, const struct blk_rec *r, enum track_call call, unsigned kind)
-{
-	struct bdev *d = track_device(t, r->dev);
-	bool discard = r->action & BLK_DISCARD;
-	struct op op = {
-		.start_ns = since_base(t, r->time),
-		.dur_ns = OP_NO_TIME,
-		.ret = r->bytes,
-		.want = r->bytes,
-		.offset = r->sector > INT64_MAX >> 9 ? OP_NO_OFFSET
-						     : (int64_t)(r->sector << 9),
-		.file = d ? d->file : 0,
-		.fd = (int32_t)(r->dev & INT32_MAX),
-		.kind = kind,
-		.layer = LAYER_BLOCK,
-		.call = t->call[call][kind != OP_META || call >= CALL_PLUG ? 0
-				      : discard                            ? 1
-									   : 2],
-	};
-
-	track_whose(&op, track_who(t, r));
-	return op;
+	if (!task && map_put(&t->tasks, pid, 1, task = 1) < 0)
+		t->err = -ENOMEM;
+	t->recent[i].pid = pid;
+	t->recent[i].known = true;
+	return t->recent[i].who =
+		       (struct who){ (int32_t)(pid & INT32_MAX), (uint32_t)(task - 1) };
 }
 
 void track_span(
