@@ -1,7 +1,9 @@
 #!/bin/sh
 # Programs on a folder, bare and through iops mount, with --direct and with --cached: the
-# same results, and every operation in the report. What runs by time does so for T seconds.
+# same results, and every operation in the report. Each item takes T seconds: what runs by
+# time does so for as long, what ends by itself is done again until they are over.
 #   T=600   ONLY='fsx calls fio stress git sqlite tar eight many kill' chooses   HELP=folder of fsx
+# shellcheck disable=SC2317 # "again" calls them
 if [ -z "${MOUNT:-}" ]; then
 	bad=0
 	for MOUNT in --direct --cached; do
@@ -13,13 +15,19 @@ if [ -z "${MOUNT:-}" ]; then
 fi
 # shellcheck source=tests/soak/lib.sh
 . "${0%/*}/lib.sh"
-T=${T:-$([ "$SCALE" = 0 ] && echo 3 || echo $((SCALE * 600)))} HELP=${HELP:-$ROOT/build/help}
+T=${T:-$([ "$SCALE" = 0 ] && echo 1 || echo $((SCALE * 600)))} HELP=${HELP:-$ROOT/build/help}
 [ "$LIMIT" -gt $((T * 3 + 60)) ] || LIMIT=$((T * 3 + 60))
 export T HELP
 "$IOPS" mount --help >/dev/null 2>&1 || { echo "$SUITE: skipped: an iops without mount"; exit 77; }
 if [ ! -w /dev/fuse ] || [ "$(id -u)" != 0 ]; then echo "$SUITE: skipped: needs root and /dev/fuse"; exit 77; fi
 [ -x "$HELP/fsx" ] || { echo "$SUITE: skipped: no fsx in $HELP"; exit 77; }
 need fusermount3=fuse3
+part() { echo $(((T + $1 - 1) / $1)); }	# of the time, where an item has so many
+again() {
+	until=$(($(date +%s) + T))
+	"$@"
+	while [ "$SCALE" != 0 ] && [ "$(date +%s)" -lt $until ]; do "$@"; done
+}
 only() { case " ${ONLY:-$1} " in *" $1 "*) ;; *) return 1 ;; esac; }
 have() { command -v "$1" >/dev/null 2>&1 || { echo "$SUITE: $1: skipped: not installed"; return 1; }; }
 line() { printf '%-30s | %-32s | %-32s | %-13s | %s\n' "$SUITE: $1" "$2" "$3" "$4" "$5"; [ "$4" = same ] || bad=1; }
@@ -42,7 +50,7 @@ fsx() {		# title options
 	"$HELP/fsx" -F "$DIR/s" | sort >"$o.bare.has"; "$HELP/fsx" -F "$DIR/d" | sort >"$o.has"
 	miss=$(comm -23 "$o.bare.has" "$o.has" | grep -Evx 'collapse|insert|dirtyseek' | tr '\n' ' ')
 	# shellcheck disable=SC2086
-	timeout -k 9 "$LIMIT" "$HELP/fsx" $2 -s "${SEED:-1}" -d "$T" -u "$(cat "$o.has")" "$DIR/d" >"$o.iops.1" 2>"$o.log"
+	timeout -k 9 "$LIMIT" "$HELP/fsx" $2 -s "${SEED:-1}" -d "$(part 3)" -u "$(cat "$o.has")" "$DIR/d" >"$o.iops.1" 2>"$o.log"
 	said=$? rounds=$(wc -l <"$o.iops.1")
 	unmounted
 	mkdir -p "$DIR/b"
@@ -62,16 +70,17 @@ fi
 # What waits in the cache of the kernel has no blocks yet, SEEK_DATA does not find it, and
 # that it is too far for the file system comes out at its fsync.
 late='^$'; [ "$MOUNT" != --cached ] || late='^(far blocks|hole|too far): '
-! only calls || pair "calls" "$late" <<'E'
+calls() { pair "calls" "$late" <<'E'; }
 /usr/bin/python3 "$SOAK/prog/calls.py" 2>&1
 E
+! only calls || again calls
 
 # Written and verified by fio: mapped, asynchronous, past the cache, by many.
 ! only fio || ! have fio || pair "fio --verify" <<'E'
 job() {
 	name=$1; shift
 	timeout -k 9 $((T * 2 + 60)) fio --minimal --name="$name" --filename_format='$jobname.$jobnum' --size=8m --verify=crc32c --verify_fatal=1 \
-		--time_based --runtime="$T" "$@" >"$name.out" 2>"$name.log"
+		--time_based --runtime="$(((T + 1) / 2))" "$@" >"$name.out" 2>"$name.log"
 	s=$?
 	awk -F';' -v n="$name" 'NF > 50 { print n, "error", $5 }' "$name.out" | sort | uniq -c
 	echo "$name: status $s"; [ $s = 0 ] || sed 's/^/    /' "$name.log" >&2
@@ -103,7 +112,7 @@ set -- $(stress-ng --class 'filesystem?' 2>&1 | sed -n 's/^class .*: //p')
 for s; do echo "$s: $(run -t $((T / $# + 1)) --"$s" 1 | tr '\n' ' ')"; done
 E
 
-! only git || pair "git" <<'E'
+gits() { pair "git" <<'E'; }
 export GIT_AUTHOR_DATE='1700000000 +0000' GIT_COMMITTER_DATE='1700000000 +0000' GIT_CONFIG_GLOBAL=$PWD/config
 git config --global user.name a; git config --global user.email a@b; git config --global init.defaultBranch main
 git config --global gc.auto 0; git config --global maintenance.auto false
@@ -123,12 +132,16 @@ git -C ../c checkout -q HEAD~2; git -C ../c worktree add -q ../w HEAD~1 2>&1; gi
 cd ..; for d in r c w; do (cd $d && find . -name .git -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum); done
 git -C r log --format=%H | sha256sum; git -C bare.git rev-list --all --objects | sort | sha256sum; find bare.git -name 'tmp_*'
 E
+! only git || again gits
 
-! only sqlite || ! have sqlite3 || TMPDIR=$OUT sh "$SOAK/sqlite.sh" || bad=1
+sqlites() { TMPDIR=$OUT sh "$SOAK/sqlite.sh" || bad=1; }
+! only sqlite || ! have sqlite3 || again sqlites
 
 # A tree of headers there and back, as it was: links, times, modes, holes.
-! only tar || pair "tar of /usr/include" <<'E'
-from=/usr/include hole=1G; [ "$SCALE" != 0 ] || from=/usr/include/linux/netfilter hole=50M
+tars() { pair "tar of headers" <<'E'; }
+from=$(echo /usr/src/linux-headers-*-common) hole=1G
+[ -d "$from" ] || from=/usr/include
+[ "$SCALE" != 0 ] || from=/usr/include/linux/netfilter hole=50M
 tree() { (cd "$1" && tar cf - --sort=name . | sha256sum; find . -printf '%P %y %m %n %U:%G %T@ %l\n' | sort | sha256sum; find . | wc -l); }
 tree $from; mkdir t; tar cf - -C $from . | tar xf - -C t; tree t
 diff -r --no-dereference $from t && echo alike
@@ -137,6 +150,7 @@ tar cf x.tar t; tar df x.tar && echo "tar finds no difference"
 truncate -s $hole sparse; printf end >>sparse; cp --sparse=always sparse copy; cmp sparse copy && du -k copy; tar cSf s.tar sparse; stat -c %s s.tar
 find v -type f -name '*a*' -delete; find v | wc -l; rm -rf v t; ls
 E
+! only tar || again tars
 
 ! only eight || pair "8 processes at once" <<'E'
 end=$(($(date +%s) + T))
@@ -179,7 +193,7 @@ print(sum(os.pread(d, 9, 0) == b"%d" % i for i, d in enumerate(f)), "open, no na
 	line "many files" "$(wc -l <"$o.s") lines" "$(wc -l <"$o.d") lines" "$(cmp -s "$o.s" "$o.d" && echo same || echo DIFFERENT)" "$(proof "$o.json")"
 	sort "$o.d.log" | head -5
 }
-! only many || many
+! only many || again many
 
 # Killed in the middle: new users find the folder below, the log holds what was done. Those
 # that are in it are served on when only the process in front is killed, else they fail.

@@ -115,7 +115,7 @@ int64_t do_read(struct req *r)
 	r->handle = handle_of(in->fh);
 	r->want = in->size;
 	r->offset = (int64_t)in->offset;
-	ssize_t n = TIMED(r, pread(r->handle->fd, r->out, size, (off_t)in->offset));
+	ssize_t n = TIMED(r, splice_read(r, size));
 	return r->ret = n < 0 ? -errno : n;
 }
 

@@ -120,6 +120,8 @@ struct worker {
 	_Atomic uint64_t busy_ns; /* at a request since; 0: at none */
 	_Atomic bool served;
 	char *in, *out; /* see serve.c */
+	int pipe[2];    /* see splice.c; -1: there is none */
+	size_t slots;   /* how many pages it holds */
 	struct ring ring;
 	struct caller callers[CALLERS];
 	struct caller *as; /* whose rights the thread has; NULL: its own */
@@ -155,7 +157,7 @@ struct fs {
 	pid_t self;
 
 	pthread_mutex_t tree; /* of the tables, names and counts of inodes */
-	struct map inodes; /* device, number -> struct inode */
+	struct map inodes;    /* device, number -> struct inode */
 	struct dent **dents;
 	int mount_fd;                    /* of the source, for handles */
 	size_t max_inode_fds, inode_fds; /* how many inodes may hold one, and do */
@@ -214,6 +216,7 @@ struct req {
 	int64_t offset, ret;
 	bool second, timed;
 	bool borrowed; /* fd is for this request alone */
+	bool piped;    /* the answer waits in the worker's pipe */
 };
 
 /* The clock, since any moment. */
@@ -336,6 +339,12 @@ int64_t do_interrupt(struct req *r);
 
 /* file.c */
 int64_t file_opened(struct req *r, int fd, struct fuse_open_out *o);
+/* splice.c: bytes that a file and the kernel exchange without us */
+void splice_init(struct worker *w);
+void splice_fini(struct worker *w);
+/* Read like pread(2), into r->out or, then r->piped is set, into the pipe. */
+ssize_t splice_read(struct req *r, size_t size);
+void splice_reply(struct req *r, size_t size);
 /* owner.c: of POSIX locks, under fs->locks */
 struct owner *owner_of(struct inode *i, const struct fuse_lk_in *in, bool make);
 void owner_forget(struct inode *i);

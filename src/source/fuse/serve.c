@@ -183,7 +183,10 @@ static void serve(struct worker *w)
 	int64_t result = q->serve(&r);
 	if (result != NO_REPLY) {
 		serve_record(&r, result);
-		serve_reply(w->fd, in->unique, result, w->out);
+		if (r.piped)
+			splice_reply(&r, (size_t)result);
+		else
+			serve_reply(w->fd, in->unique, result, w->out);
 	}
 	if (r.borrowed)
 		close(r.fd);
@@ -218,6 +221,7 @@ static void worker_free(struct worker *w)
 		munmap(w->out, DATA_MAX + PAGE);
 	if (w->fd >= 0 && w->fd != w->fs->fd)
 		close(w->fd);
+	splice_fini(w);
 	caller_fini(w->callers);
 	free(w);
 }
@@ -255,6 +259,7 @@ struct worker *serve_worker(struct fs *fs)
 	w->in = pages(IN_SIZE + PAGE);
 	w->in = w->in ? w->in + PAGE - AHEAD : NULL;
 	w->out = pages(DATA_MAX + PAGE);
+	splice_init(w);
 	pthread_mutex_lock(&fs->start);
 	w->fd = fs->nworkers ? clone_fd(fs) : fs->fd;
 	w->fd = w->fd < 0 ? fs->fd : w->fd;
