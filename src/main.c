@@ -15,8 +15,8 @@
  *                   fast/: the fast path, operations that do not stop), proc (counters),
  *                   system, bpf (*.bpf.h: what runs in the kernel; by layer), fuse (a
  *                   file system that passes on); of saved traces: log, strace, fs_usage,
- *                   fuse_trace, blktrace (and its tags; live, capture: the
- *                   same from the kernel)
+ *                   fuse_trace, blktrace (and its tags; live, capture: the same from
+ *                   the kernel)
  *   sink/           where they go: stats, filter, interval, log, fuse_trace
  *   export/         the same, in the forms of other tools
  *   layer/          sums of the layers below the calls; report/layer_*: how they look

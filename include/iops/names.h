@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct names;
 
@@ -78,6 +79,10 @@ uint32_t names_find_file(const struct names *n, const struct file *f);
 uint32_t names_find_path(const struct names *n, uint32_t path);
 
 const char *file_type_name(unsigned type);
+
+/* Of stat(2)'s st_mode; st_rdev tells terminals from other devices of characters.
+ * FILE_UNKNOWN: it has no type there, as eventfd(2) and its like have none. */
+enum file_type file_type_by_mode(mode_t mode, dev_t rdev);
 
 /* NULL-safe; the type of that name, or -1. */
 int file_type_of(const char *name);

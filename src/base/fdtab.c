@@ -243,36 +243,10 @@ static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 
 static uint8_t type_of(const struct stat *st, const char *path)
 {
-	switch (st->st_mode & S_IFMT) {
-	case S_IFREG:
-		return FILE_REGULAR;
-	case S_IFDIR:
-		return FILE_DIR;
-	case S_IFIFO:
-		return FILE_PIPE;
-	case S_IFSOCK:
-		return FILE_SOCKET;
-	case S_IFBLK:
-		return FILE_BLOCK;
-	case S_IFCHR:
-		/* 4: consoles and serial lines, 5: /dev/tty, 136...143: pseudo terminals
-		 */
-		switch (major(st->st_rdev)) {
-		case 4:
-		case 5:
-		case 136:
-		case 137:
-		case 138:
-		case 139:
-		case 140:
-		case 141:
-		case 142:
-		case 143:
-			return FILE_TTY;
-		}
-		return FILE_CHAR;
-	}
-	return strncmp(path, "anon_inode:", 11) ? FILE_UNKNOWN : FILE_ANON;
+	enum file_type type = file_type_by_mode(st->st_mode, st->st_rdev);
+
+	return type == FILE_UNKNOWN && !strncmp(path, "anon_inode:", 11) ? FILE_ANON
+									 : type;
 }
 
 static uint32_t add_file(struct fdtab *t, const char *path, size_t len, uint32_t mount,

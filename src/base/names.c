@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 struct names {
 	char **text;       /* by id; id 0 is "" */
@@ -265,6 +267,33 @@ static const char *const type_name[] = {
 const char *file_type_name(unsigned type)
 {
 	return type_name[type < NFILE_TYPES ? type : FILE_UNKNOWN];
+}
+
+static bool is_terminal(dev_t rdev)
+{
+	unsigned n = major(rdev);
+
+	/* Consoles and serial lines, /dev/tty, pseudo terminals. */
+	return n == 4 || n == 5 || (n >= 136 && n <= 143);
+}
+
+enum file_type file_type_by_mode(mode_t mode, dev_t rdev)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return FILE_REGULAR;
+	case S_IFDIR:
+		return FILE_DIR;
+	case S_IFIFO:
+		return FILE_PIPE;
+	case S_IFSOCK:
+		return FILE_SOCKET;
+	case S_IFBLK:
+		return FILE_BLOCK;
+	case S_IFCHR:
+		return is_terminal(rdev) ? FILE_TTY : FILE_CHAR;
+	}
+	return FILE_UNKNOWN;
 }
 
 int file_type_of(const char *name)

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <cmocka.h>
 
 static uint32_t add(struct names *n, const char *s)
@@ -166,6 +168,35 @@ static void types(void **state)
 	assert_int_equal(file_type_of(NULL), -1);
 }
 
+static void types_by_mode(void **state)
+{
+	static const struct {
+		mode_t mode;
+		unsigned device;
+		enum file_type type;
+	} are[] = {
+		{ S_IFREG | 0644, 0, FILE_REGULAR },
+		{ S_IFDIR | 0755, 0, FILE_DIR },
+		{ S_IFIFO, 0, FILE_PIPE },
+		{ S_IFSOCK, 0, FILE_SOCKET },
+		{ S_IFBLK, 4, FILE_BLOCK },
+		{ S_IFCHR, 1, FILE_CHAR },
+		{ S_IFCHR, 4, FILE_TTY },
+		{ S_IFCHR, 5, FILE_TTY },
+		{ S_IFCHR, 135, FILE_CHAR },
+		{ S_IFCHR, 136, FILE_TTY },
+		{ S_IFCHR, 143, FILE_TTY },
+		{ S_IFCHR, 144, FILE_CHAR },
+		{ 0600, 0, FILE_UNKNOWN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(are) / sizeof(are[0]); i++)
+		assert_int_equal(
+			file_type_by_mode(are[i].mode, makedev(are[i].device, 0)),
+			are[i].type);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +207,7 @@ int main(void)
 		cmocka_unit_test(many_files),
 		cmocka_unit_test(directories),
 		cmocka_unit_test(types),
+		cmocka_unit_test(types_by_mode),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,7 @@ int64_t do_mknod(struct req *r)
 	const struct fuse_mknod_in *in = r->arg;
 
 	r->name = (const char *)(in + 1);
-	r->type = node_type(in->mode);
+	r->type = file_type_by_mode(in->mode, device(in->rdev));
 	caller_umask(r->w, in->umask);
 	return made(r, TIMED(r, mknodat(r->fd, r->name, in->mode, device(in->rdev))));
 }

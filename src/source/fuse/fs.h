@@ -271,7 +271,6 @@ struct move {
 };
 void node_moved(struct fs *fs, const struct move *m);
 void node_attr(const struct fs *fs, struct fuse_attr *a, const struct stat *st);
-uint8_t node_type(mode_t mode);
 /* The descriptor of an inode, or one for a while, by the thread's own rights. -errno. */
 int node_borrow(struct req *r, struct inode *i);
 void node_give_back(const struct inode *i, int fd);

@@ -142,25 +142,6 @@ static void inode_put(struct fs *fs, struct inode *i)
 	inode_free(fs, i);
 }
 
-uint8_t node_type(mode_t mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return FILE_REGULAR;
-	case S_IFDIR:
-		return FILE_DIR;
-	case S_IFIFO:
-		return FILE_PIPE;
-	case S_IFSOCK:
-		return FILE_SOCKET;
-	case S_IFCHR:
-		return FILE_CHAR;
-	case S_IFBLK:
-		return FILE_BLOCK;
-	}
-	return FILE_UNKNOWN;
-}
-
 int node_init(struct fs *fs, int fd)
 {
 	struct rlimit most = { 0 };
@@ -312,7 +293,7 @@ static void fill(struct req *r, const struct stat *st, struct fuse_entry_out *e)
 		.attr_valid = fs->valid_ns / 1000000000,
 		.attr_valid_nsec = fs->valid_ns % 1000000000 };
 	node_attr(fs, &e->attr, st);
-	r->type = node_type(st->st_mode);
+	r->type = file_type_by_mode(st->st_mode, st->st_rdev);
 }
 
 static struct file_handle *handle_by(int fd)
@@ -354,7 +335,7 @@ static struct inode *inode_new(struct fs *fs, const struct stat *st, int fd)
 	*i = (struct inode){ .dev = st->st_dev,
 		.ino = st->st_ino,
 		.fd = fd,
-		.type = node_type(st->st_mode),
+		.type = file_type_by_mode(st->st_mode, st->st_rdev),
 		.generation = ++fs->generation };
 	if (fs->inode_fds >= fs->max_inode_fds && st->st_dev == fs->root->dev &&
 		fs->mount_fd >= 0 && (i->handle = handle_by(fd))) {
