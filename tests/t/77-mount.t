@@ -199,6 +199,26 @@ if pid == 0:
 while not os.path.exists("have2"): pass
 signal.setitimer(signal.ITIMER_REAL, 0.2); say("interrupted", e(fcntl.lockf, g, fcntl.LOCK_EX)); os.kill(pid, 9); os.waitpid(pid, 0)
 say("later", e(fcntl.lockf, g, fcntl.LOCK_EX))
+# Listed while it changes: what a folder holds is never an older one.
+os.mkdir("l"); seen = []
+for i in range(300):
+    open("l/%d" % i, "w").close()
+    if i % 50 == 0: seen.append(len(os.listdir("l")))
+    if i % 3 == 0: os.rename("l/%d" % i, "l/x%d" % i); seen.append("x%d" % i in os.listdir("l"))
+    if i % 7 == 0: os.unlink("l/%s%d" % ("x" if i % 3 == 0 else "", i)); seen.append(len(os.listdir("l")))
+say("listed", seen)
+import ctypes; c = ctypes.CDLL(None, use_errno=True)
+c.opendir.restype = c.readdir.restype = ctypes.c_void_p
+c.readdir.argtypes = c.rewinddir.argtypes = c.closedir.argtypes = [ctypes.c_void_p]
+d = c.opendir(b"l")
+def rest(n):
+    k = 0
+    while k < n and c.readdir(d): k += 1
+    return k
+say("part", rest(20)); os.unlink("l/298"); os.mkdir("l/sub"); c.rewinddir(d); say("from the start", rest(9999), rest(1))
+c.closedir(d); d = c.opendir(b"l"); say("again", rest(9999)); c.closedir(d)
+for i in os.listdir("l"): (os.rmdir if i == "sub" else os.unlink)("l/" + i)
+say("emptied", os.listdir("l"), e(os.rmdir, "l"))
 P
 rm -rf bare; mkdir bare
 (cd bare && /usr/bin/python3 ../does.py) >bare.txt 2>&1

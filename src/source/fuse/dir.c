@@ -35,7 +35,8 @@ int64_t do_opendir(struct req *r)
 		return -errno;
 	int64_t n = file_opened(r, fd, r->out);
 	if (n > 0)
-		((struct fuse_open_out *)r->out)->open_flags = 0;
+		((struct fuse_open_out *)r->out)->open_flags =
+			r->fs->cached ? FOPEN_CACHE_DIR | FOPEN_KEEP_CACHE : 0;
 	return n;
 }
 
