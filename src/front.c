@@ -6,6 +6,7 @@
  * a session of its own: it goes on serving while the job is stopped.
  */
 #include "iops/front.h"
+#include "iops/cpu.h"
 #include "iops/diag.h"
 
 #include <dirent.h>
@@ -59,8 +60,7 @@ static void let_go(int fd)
 	close(null);
 }
 
-/* Descriptors that are the command's alone: whoever waits for their end should see it. */
-static void close_others(const int *keep, unsigned n)
+static void close_by_name(const int *keep, unsigned n)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *d;
@@ -75,6 +75,27 @@ static void close_others(const int *keep, unsigned n)
 	}
 	if (dir)
 		closedir(dir);
+}
+
+/* Descriptors that are the command's alone: whoever waits for their end should see it.
+ * keep: in any order; -1: none. */
+static void close_others(const int *keep, unsigned n)
+{
+	unsigned from = STDERR_FILENO + 1, to;
+
+	for (;;) {
+		to = ~0U;
+		for (unsigned i = 0; i < n; i++)
+			if ((unsigned)keep[i] >= from && (unsigned)keep[i] < to)
+				to = (unsigned)keep[i];
+		if (to > from && close_range(from, to - (to < ~0U), 0) < 0) {
+			close_by_name(keep, n); /* Linux < 5.9 */
+			return;
+		}
+		if (to == ~0U)
+			return;
+		from = to + 1;
+	}
 }
 
 /* The command's limits are not to hit us: what it may open, write and compute. */
@@ -383,6 +404,7 @@ static pid_t fork_guard(void)
 
 static int start(struct front *f, struct front_job job, front_work *work)
 {
+	struct cpu_pin here;
 	sigset_t set;
 	int done[2];
 
@@ -394,9 +416,11 @@ static int start(struct front *f, struct front_job job, front_work *work)
 	sigprocmask(SIG_BLOCK, &set, &f->mask);
 	signal(SIGCHLD, SIG_DFL);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	cpu_pin(&here);
 	f->tracer = f->signals < 0                           ? -1
 		    : !f->launch && job.options->patch_after ? fork_guard()
 							     : fork();
+	cpu_unpin(&here);
 	if (f->tracer == 0) {
 		close(done[0]);
 		close(f->signals);

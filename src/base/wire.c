@@ -104,7 +104,16 @@ static uint32_t crc_plain(uint32_t crc, const uint8_t *p, size_t len)
 	return crc;
 }
 
-#ifdef __x86_64__
+/* glibc knows it already: to ask the CPU costs microseconds in a virtual machine, and the
+ * compiler's way asks at every start of the program. */
+#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#define HAS_CRC CPU_FEATURE_ACTIVE(SSE4_2)
+#elif defined(__x86_64__)
+#define HAS_CRC __builtin_cpu_supports("sse4.2")
+#endif
+
+#ifdef HAS_CRC
 __attribute__((target("sse4.2"))) static uint32_t crc_sse(
 	uint32_t crc, const uint8_t *p, size_t len)
 {
@@ -123,8 +132,8 @@ __attribute__((target("sse4.2"))) static uint32_t crc_sse(
 
 uint32_t wire_crc(uint32_t crc, const void *p, size_t len)
 {
-#ifdef __x86_64__
-	if (__builtin_cpu_supports("sse4.2"))
+#ifdef HAS_CRC
+	if (HAS_CRC)
 		return ~crc_sse(~crc, p, len);
 #endif
 	return ~crc_plain(~crc, p, len);

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/stat.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <sys/stat.h>
@@ -79,7 +78,7 @@ static void opened(unsigned i, unsigned when, unsigned until, int fd, const char
 {
 	struct fast_rec *rec = begin(i, SYS_openat, when, fd);
 	uint8_t *more = (uint8_t *)rec;
-	struct statx x = { .stx_mode = S_IFREG | 0644, .stx_ino = 7000 + when };
+	struct fast_stat x = { .mode = S_IFREG | 0644, .ino = 7000 + when };
 	uint64_t len = strlen(path), got = 0;
 
 	rec->t1 = at(until);

@@ -17,17 +17,53 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MAX_CODE = 2 * 2 * 256 + 32 };
+/* A conditional jump reaches across this many ranges of numbers: three instructions each.
+ */
+enum { MAX_CODE = BPF_MAXINSNS, NEAR = 80 };
+
+/* Jumps to a place that is yet to come. */
+struct jumps {
+	uint16_t at[32];
+	unsigned n;
+};
+
+/* Conditional jumps: their yes or no leads to where calls stop, or pass. */
+struct exits {
+	struct {
+		uint16_t at;
+		bool yes, stop;
+	} to[3 * NEAR];
+	unsigned n;
+};
 
 struct program {
 	struct sock_filter code[MAX_CODE];
 	unsigned n;
-	unsigned stop[8], nstops; /* jumps to where calls stop */
+	struct jumps stop, pass;
+	struct exits exits;
+};
+
+/* Numbers of calls, both ends included. */
+struct range {
+	uint16_t from, to;
 };
 
 static void emit(struct program *p, uint16_t code, uint8_t jt, uint8_t jf, uint32_t k)
 {
 	p->code[p->n++] = (struct sock_filter){ code, jt, jf, k };
+}
+
+static void emit_jump(struct program *p, struct jumps *to)
+{
+	to->at[to->n++] = (uint16_t)p->n;
+	emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
+}
+
+static void land(struct program *p, struct jumps *here)
+{
+	for (unsigned i = 0; i < here->n; i++)
+		p->code[here->at[i]].k = p->n - here->at[i] - 1;
+	here->n = 0;
 }
 
 static void emit_stop(struct program *p)
@@ -73,17 +109,101 @@ static void emit_condition(struct program *p, const struct condition *c, unsigne
 		emit(p, BPF_JMP | (c->bits ? BPF_JSET : BPF_JEQ) | BPF_K, c->n - i, 0,
 			c->value[i]);
 	emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
-	p->stop[p->nstops++] = p->n;
-	emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
+	emit_jump(p, &p->stop);
 }
 
-static bool stops(const struct syscall_set *want, int row, bool patch)
+static bool stops(const struct syscall_set *want, const struct syscall_set *fast, int row)
 {
-	if (row < 0)
-		return false;
-	if (syscalls[row].sets & SET_CONTROL || syscall_traced(want, row))
-		return true;
-	return patch && fast_concerns(syscalls[row].name);
+	return row >= 0 &&
+	       (syscalls[row].sets & SET_CONTROL || syscall_traced(want, row) ||
+		       (fast && syscall_wanted(fast, row)));
+}
+
+/* The numbers that stop whatever their arguments are. */
+static unsigned ranges_of(const struct syscall_set *want, const struct syscall_set *fast,
+	const int16_t row[NR_MAX], struct range out[NR_MAX])
+{
+	unsigned n = 0;
+
+	for (int nr = 0; nr < NR_MAX; nr++) {
+		if (!stops(want, fast, row[nr]) || condition_of(want, row[nr]))
+			continue;
+		if (!n || out[n - 1].to != nr - 1)
+			out[n++].from = (uint16_t)nr;
+		out[n - 1].to = (uint16_t)nr;
+	}
+	return n;
+}
+
+static void leave(struct program *p, bool yes, bool stop)
+{
+	struct exits *e = &p->exits;
+
+	e->to[e->n].at = (uint16_t)(p->n - 1);
+	e->to[e->n].yes = yes;
+	e->to[e->n++].stop = stop;
+}
+
+static void emit_range(struct program *p, const struct range *r)
+{
+	if (r->from == r->to) {
+		emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, r->from);
+		leave(p, true, true);
+		leave(p, false, false);
+		return;
+	}
+	emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 0, r->from);
+	leave(p, false, false);
+	emit(p, BPF_JMP | BPF_JGT | BPF_K, 0, 0, r->to);
+	leave(p, true, false);
+	leave(p, false, true);
+}
+
+/* Where is the number? left: how many of the ranges are asked for first. */
+static void emit_near(struct program *p, const struct range *r, unsigned n, unsigned left)
+{
+	unsigned at = p->n;
+
+	if (n == 1) {
+		emit_range(p, r);
+		return;
+	}
+	emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 0, r[left].from);
+	emit_near(p, r, left, left / 2);
+	p->code[at].jt = (uint8_t)(p->n - at - 1);
+	emit_near(p, r + left, n - left, (n - left) / 2);
+}
+
+static void emit_exits(struct program *p)
+{
+	unsigned stop = p->n, pass = p->n + 1;
+
+	emit_jump(p, &p->stop);
+	emit_jump(p, &p->pass);
+	for (unsigned i = 0; i < p->exits.n; i++) {
+		unsigned at = p->exits.to[i].at;
+		uint8_t by = (uint8_t)((p->exits.to[i].stop ? stop : pass) - at - 1);
+		*(p->exits.to[i].yes ? &p->code[at].jt : &p->code[at].jf) = by;
+	}
+	p->exits.n = 0;
+}
+
+/* The kernel runs it once for each number there is, to know the answer: a search, no
+ * list. Reads and writes have the lowest numbers, and are found first. */
+static void emit_numbers(struct program *p, const struct range *r, unsigned n)
+{
+	for (; n > NEAR; r += NEAR, n -= NEAR) {
+		emit(p, BPF_JMP | BPF_JGE | BPF_K, 0, 1, r[NEAR].from);
+		unsigned on = p->n;
+		emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
+		emit_near(p, r, NEAR, 1);
+		emit_exits(p);
+		p->code[on].k = p->n - on - 1;
+	}
+	if (n) {
+		emit_near(p, r, n, 1);
+		emit_exits(p);
+	}
 }
 
 /* A negative number is no call at all, and none of another ABI. */
@@ -110,45 +230,39 @@ static void emit_hook(struct program *p)
 	emit_stop(p);
 }
 
-/* A conditional jump reaches 255 instructions: so does the list of numbers. */
 static void emit_abi(struct program *p, const struct arch_abi *a,
-	const struct syscall_set *want, bool patch)
+	const struct syscall_set *want, const struct syscall_set *fast)
 {
 	int16_t row[NR_MAX];
-	unsigned first = p->n + 1, last;
+	struct range range[NR_MAX];
 
 	syscall_index(a->abi, row);
-	p->nstops = 0;
 	emit_load(p, offsetof(struct seccomp_data, nr));
+	emit_numbers(p, range, ranges_of(want, fast, row, range));
+	land(p, &p->pass);
 	for (int nr = 0; nr < NR_MAX; nr++)
-		if (stops(want, row[nr], patch) && !condition_of(want, row[nr]))
-			emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, nr);
-	last = p->n;
-	for (int nr = 0; nr < NR_MAX; nr++)
-		if (stops(want, row[nr], patch) && condition_of(want, row[nr]))
+		if (stops(want, fast, row[nr]) && condition_of(want, row[nr]))
 			emit_condition(p, condition_of(want, row[nr]), nr);
 	if (a->foreign)
 		emit_foreign(p, a->foreign);
 	emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
-	for (unsigned i = first; i < last; i++)
-		p->code[i].jt = p->n - i - 1;
-	for (unsigned i = 0; i < p->nstops; i++)
-		p->code[p->stop[i]].k = p->n - p->stop[i] - 1;
-	if (patch && a == arch_abis)
+	land(p, &p->stop);
+	if (fast && a == arch_abis)
 		emit_hook(p);
 	else
 		emit_stop(p);
 }
 
-/* A table of more than 255 instructions is entered by an unconditional jump. */
-static void build(struct program *p, const struct syscall_set *want, bool patch)
+/* fast: what the fast path asks for; NULL: there is none. */
+static void build(
+	struct program *p, const struct syscall_set *want, const struct syscall_set *fast)
 {
 	emit_load(p, offsetof(struct seccomp_data, arch));
 	for (const struct arch_abi *a = arch_abis; a->audit; a++) {
 		emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, a->audit);
 		unsigned other = p->n;
 		emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
-		emit_abi(p, a, want, patch);
+		emit_abi(p, a, want, fast);
 		p->code[other].k = p->n - other - 1;
 	}
 	emit_stop(p);
@@ -156,9 +270,11 @@ static void build(struct program *p, const struct syscall_set *want, bool patch)
 
 int filter_install(const struct syscall_set *want, bool patch)
 {
-	struct program p = { .n = 0 };
+	struct syscall_set fast = fast_concerned();
+	struct program p;
 
-	build(&p, want, patch);
+	p.n = p.stop.n = p.pass.n = p.exits.n = 0; /* it is large */
+	build(&p, want, patch ? &fast : NULL);
 	struct sock_fprog prog = { .len = p.n, .filter = p.code };
 
 	/*

@@ -82,12 +82,16 @@ static const struct fast_call fast_calls[] = {
 	{ .name = NULL },
 };
 
-bool fast_concerns(const char *name)
+struct syscall_set fast_concerned(void)
 {
-	for (unsigned i = 0; fast_calls[i].name; i++)
-		if (!strcmp(fast_calls[i].name, name))
-			return true;
-	return false;
+	struct syscall_set s = { { 0 } };
+
+	for (unsigned i = 0; fast_calls[i].name; i++) {
+		int row = syscall_by_name(fast_calls[i].name);
+		if (row >= 0)
+			s.bit[row / 64] |= UINT64_C(1) << row % 64;
+	}
+	return s;
 }
 
 unsigned fast_addresses(uint32_t out[FAST_CALLS])

@@ -202,7 +202,7 @@ static inline bool is_shape(const struct fast *f, uint64_t nr)
 /* calls.c: whether a call has to stop for us, and where the hook's own calls return to.
  */
 enum { FAST_CALLS = 3 };
-bool fast_concerns(const char *name);
+struct syscall_set fast_concerned(void);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);

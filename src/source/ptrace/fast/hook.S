@@ -28,6 +28,11 @@
 	sahf
 .endm
 
+.macro keep from, to
+	movq	CTL(C_STAT+\from), %rcx
+	movq	%rcx, R_NEW_STAT+\to(%r11)
+.endm
+
 	.balign 64
 hook_code:
 hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop */
@@ -292,11 +297,18 @@ hook_new_kept:	/* from here to the next label: arguments are in the record */
 	movl	$EMPTY_AT, %esi
 	movl	$0x5000, %edx		/* AT_EMPTY_PATH, AT_STATX_DONT_SYNC */
 	movl	$0x17ff, %r10d		/* STATX_BASIC_STATS, STATX_MNT_ID */
-	leaq	R_NEW_STAT(%r11), %r8
+	movq	CTL(C_RING), %r8
+	addq	$C_STAT-RING_FROM, %r8
 	movl	$332, %eax
 hook_stat_sys:
 	syscall
 	movq	CTL(C_REC), %r11
+	keep	0x18, 0			/* of struct statx: stx_gid, stx_mode */
+	keep	0x20, 8			/* stx_ino */
+	keep	0x28, 16		/* stx_size */
+	keep	0x80, 24		/* stx_rdev_major, stx_rdev_minor */
+	keep	0x88, 32		/* stx_dev_major, stx_dev_minor */
+	keep	0x90, 40		/* stx_mnt_id */
 	movq	%rax, R_NEW_STATX(%r11)
 	movq	R_ARG(%r11), %rdi
 	movq	R_ARG+8(%r11), %rsi

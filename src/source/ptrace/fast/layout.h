@@ -68,6 +68,7 @@
 #define C_R8          0x58
 #define C_MASK        0x60 /* bytes of the ring, less one */
 #define C_STATX       0x68 /* not 0: new descriptors may be asked what they are */
+#define C_STAT        0x100 /* struct statx; it stays in this CPU's cache, records do not */
 
 /* A record; what the shapes add begins at R_MORE. */
 #define R_T0          0x00
@@ -86,8 +87,8 @@
 
 #define R_NEW_LEN     0x40 /* of the path */
 #define R_NEW_STATX   0x48 /* its result */
-#define R_NEW_STAT    0x50 /* struct statx */
-#define R_NEW_PATH    0x150
+#define R_NEW_STAT    0x50 /* struct fast_stat */
+#define R_NEW_PATH    0x80
 #define PATH_LEN      4095
 
 #define R_PATHS_LEN1  0x40
@@ -111,6 +112,15 @@ struct fast_rec {
 	int64_t result;
 	uint32_t nr, state;
 	uint64_t arg[4];
+};
+
+/* Some of struct statx, eight bytes each. */
+struct fast_stat {
+	uint32_t gid;
+	uint16_t mode, spare;
+	uint64_t ino, size;
+	uint32_t rdev_major, rdev_minor, dev_major, dev_minor;
+	uint64_t mnt_id;
 };
 
 /* The code to be copied to HOOK_AT and SETUP_AT, and places in it. */

@@ -28,6 +28,18 @@ static void as_stat(const struct statx *x, struct stat *st)
 	};
 }
 
+static struct statx as_statx(const struct fast_stat *s)
+{
+	return (struct statx){ .stx_mode = s->mode,
+		.stx_ino = s->ino,
+		.stx_size = s->size,
+		.stx_rdev_major = s->rdev_major,
+		.stx_rdev_minor = s->rdev_minor,
+		.stx_dev_major = s->dev_major,
+		.stx_dev_minor = s->dev_minor,
+		.stx_mnt_id = s->mnt_id };
+}
+
 /* The name of the directory that a path starts from; 0: unknown. */
 static uint32_t start_of(struct tracer *t, struct task *k, int dirfd)
 {
@@ -395,7 +407,7 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 {
 	const uint8_t *more = (const uint8_t *)r;
 	struct fd_open new = { .flags = O_RDWR, .offset = OP_NO_OFFSET };
-	struct statx x;
+	struct fast_stat kept;
 	int64_t got;
 	char name[48];
 
@@ -403,7 +415,8 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	memcpy(&got, more + R_NEW_STATX, sizeof(got));
 	if (got)
 		return; /* to be asked when it is used */
-	memcpy(&x, more + R_NEW_STAT, sizeof(x));
+	memcpy(&kept, more + R_NEW_STAT, sizeof(kept));
+	struct statx x = as_statx(&kept);
 	if (c->shape == SHAPE_NEWFD) {
 		struct stat is;
 		as_stat(&x, &is);

@@ -5,6 +5,7 @@
  * sets up a slot and goes through the hook.
  */
 #include "../tracer.h"
+#include "iops/cpu.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,15 +99,18 @@ static int in_child(int out)
 
 static int try_hook(void)
 {
+	struct cpu_pin here;
 	char got[4];
 	int p[2], status;
 
 	if (pipe2(p, O_CLOEXEC) < 0)
 		return -errno;
 	/* The memory is shared: to copy its tables takes longer than all the rest. */
+	cpu_pin(&here);
 	pid_t child = vfork();
 	if (child == 0)
 		_exit(in_child(p[1]));
+	cpu_unpin(&here);
 	munmap(from_address(HOOK_AT), HOOK_SIZE);
 	munmap(from_address(SLOTS_AT), SLOT_SIZE);
 	close(p[1]);

@@ -16,6 +16,8 @@
 _Static_assert(sizeof(struct fast_rec) == R_SIZE, "hook.S and C agree about a record");
 _Static_assert(
 	offsetof(struct fast_ctl, statx) == C_STATX, "... and about control words");
+_Static_assert(sizeof(struct fast_stat) == R_NEW_PATH - R_NEW_STAT,
+	"... and about what is kept of struct statx");
 
 struct rings *rings_new(int fd, size_t size)
 {

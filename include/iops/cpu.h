@@ -1,0 +1,26 @@
+/*
+ * cpu.h - to begin where one is
+ *
+ * The scheduler begins a new process on a CPU that is idle. To wake that takes a virtual
+ * machine up to a millisecond, longer than much of what is begun.
+ */
+#ifndef IOPS_CPU_H
+#define IOPS_CPU_H
+
+#include <sched.h>
+#include <stdbool.h>
+
+struct cpu_pin {
+	cpu_set_t was;
+	bool pinned;
+};
+
+/* What is forked from now on begins on this CPU. Where that cannot be said nothing
+ * happens.
+ */
+void cpu_pin(struct cpu_pin *p);
+
+/* For both sides of a fork(2): on all CPUs as before. */
+void cpu_unpin(const struct cpu_pin *p);
+
+#endif
