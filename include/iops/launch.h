@@ -63,10 +63,17 @@ static inline int launch_guard_byte(pid_t tid)
 	return -1;
 }
 
+struct sock_filter;
+
 /*
- * In the command-to-be: make wanted calls stop for the tracer. patch: also those that the
- * fast path has to know of, and none that its hook makes. 0 or -errno.
+ * The seccomp program that makes wanted calls stop for the tracer. patch: also those that
+ * the fast path has to know of, and none that its hook makes. out: room for BPF_MAXINSNS
+ * instructions. Returns how many there are.
  */
+unsigned filter_build(
+	const struct syscall_set *want, bool patch, struct sock_filter *out);
+
+/* In the command-to-be: put it in force. 0 or -errno. */
 int filter_install(const struct syscall_set *want, bool patch);
 
 #endif

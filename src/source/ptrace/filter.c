@@ -19,7 +19,7 @@
 
 /* A conditional jump reaches across this many ranges of numbers: three instructions each.
  */
-enum { MAX_CODE = BPF_MAXINSNS, NEAR = 80 };
+enum { NEAR = 80 };
 
 /* Jumps to a place that is yet to come. */
 struct jumps {
@@ -37,7 +37,7 @@ struct exits {
 };
 
 struct program {
-	struct sock_filter code[MAX_CODE];
+	struct sock_filter *code;
 	unsigned n;
 	struct jumps stop, pass;
 	struct exits exits;
@@ -230,6 +230,7 @@ static void emit_hook(struct program *p)
 	emit_stop(p);
 }
 
+/* fast: what the fast path asks for; NULL: there is none. */
 static void emit_abi(struct program *p, const struct arch_abi *a,
 	const struct syscall_set *want, const struct syscall_set *fast)
 {
@@ -253,29 +254,28 @@ static void emit_abi(struct program *p, const struct arch_abi *a,
 		emit_stop(p);
 }
 
-/* fast: what the fast path asks for; NULL: there is none. */
-static void build(
-	struct program *p, const struct syscall_set *want, const struct syscall_set *fast)
+unsigned filter_build(const struct syscall_set *want, bool patch, struct sock_filter *out)
 {
-	emit_load(p, offsetof(struct seccomp_data, arch));
+	const struct syscall_set fast = fast_concerned();
+	struct program p = { .code = out };
+
+	emit_load(&p, offsetof(struct seccomp_data, arch));
 	for (const struct arch_abi *a = arch_abis; a->audit; a++) {
-		emit(p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, a->audit);
-		unsigned other = p->n;
-		emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
-		emit_abi(p, a, want, fast);
-		p->code[other].k = p->n - other - 1;
+		emit(&p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, a->audit);
+		unsigned other = p.n;
+		emit(&p, BPF_JMP | BPF_JA, 0, 0, 0);
+		emit_abi(&p, a, want, patch ? &fast : NULL);
+		p.code[other].k = p.n - other - 1;
 	}
-	emit_stop(p);
+	emit_stop(&p);
+	return p.n;
 }
 
 int filter_install(const struct syscall_set *want, bool patch)
 {
-	struct syscall_set fast = fast_concerned();
-	struct program p;
-
-	p.n = p.stop.n = p.pass.n = p.exits.n = 0; /* it is large */
-	build(&p, want, patch ? &fast : NULL);
-	struct sock_fprog prog = { .len = p.n, .filter = p.code };
+	struct sock_filter code[BPF_MAXINSNS];
+	unsigned n = filter_build(want, patch, code);
+	struct sock_fprog prog = { .len = (unsigned short)n, .filter = code };
 
 	/*
 	 * SPEC_ALLOW: without it kernels before 5.16 switch on costly mitigations.
