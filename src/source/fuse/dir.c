@@ -34,9 +34,10 @@ int64_t do_opendir(struct req *r)
 	if (fd < 0)
 		return -errno;
 	int64_t n = file_opened(r, fd, r->out);
+	/* No FOPEN_CACHE_DIR: of two who list a folder while a third one makes a name in
+	 * it, one may leave a list without that name, which the kernel takes for new. */
 	if (n > 0)
-		((struct fuse_open_out *)r->out)->open_flags =
-			r->fs->cached ? FOPEN_CACHE_DIR | FOPEN_KEEP_CACHE : 0;
+		((struct fuse_open_out *)r->out)->open_flags = 0;
 	return n;
 }
 
