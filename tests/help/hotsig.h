@@ -257,7 +257,7 @@ static void jump(struct me *m)
 #endif
 
 static struct f cancel_pipe[2];
-static u64 ncleanups;
+static u64 ncleanups, ngot; /* ngot: what the victim has read and counted */
 
 static void cleanup(void *m)
 {
@@ -270,8 +270,10 @@ static void *victim(void *site)
 	struct me m = myself(P(site));
 
 	pthread_cleanup_push(cleanup, &m);
-	for (;;)
+	for (;;) {
 		get(&m, cancel_pipe[0], 1);
+		__atomic_fetch_add(&ngot, 1, __ATOMIC_SEQ_CST);
+	}
 	pthread_cleanup_pop(1);
 	return NULL;
 }
@@ -287,8 +289,8 @@ static void cancel(struct me *m)
 		pthread_t t = thread_of(victim, (void *)(long)BY_LIBC);
 		for (int k = 0; k < 20; k++)
 			put(m, cancel_pipe[1], 1);
-		for (int left = 1; left; nap(200))
-			MUST(ioctl(cancel_pipe[0].fd, FIONREAD, &left));
+		while (__atomic_load_n(&ngot, __ATOMIC_SEQ_CST) < 20 * (u64)(i + 1))
+			nap(200);
 		nap(3000);
 		CHECK(!pthread_cancel(t) && !pthread_join(t, &r) &&
 			r == PTHREAD_CANCELED);
