@@ -73,6 +73,23 @@ def root():
     for i in range(300): a = new(p); w(a, 1); os.close(a)
     os.chroot("r")
     for i in range(300): a = new(p); w(a, 2); os.close(a)
+def ends():
+    os.mkdir("d"); os.mkdir("d/s"); os.symlink("d", "e")
+    def under(p, n, k):
+        d = os.open(p, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        f = os.open(n, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, dir_fd=d); w(f, k); os.close(f); os.close(d)
+    for i in range(300): under("e/", "v1", 1); under("e/.", "v2", 2); under("./e/./", "v3", 3)
+    os.chdir("d/s")
+    for i in range(300): under("../.", "u", 5)
+def apart():
+    import ctypes, threading; c = ctypes.CDLL(None)
+    p = os.getcwd() + "/a"; os.makedirs("r" + os.getcwd()); both = threading.Barrier(2)
+    def other():
+        assert c.unshare(0x200) == 0; os.chroot("r"); os.chdir("/"); both.wait()
+        for i in range(300): a = new(p); b = new("b"); w(a, 2); w(b, 3); os.close(a); os.close(b)
+    t = threading.Thread(target=other); t.start(); both.wait()
+    for i in range(300): a = new(p); b = new("b"); w(a, 1); w(b, 4); os.close(a); os.close(b)
+    t.join()
 def mounts():
     import ctypes; c = ctypes.CDLL(None)
     os.mkdir("m"); os.mkdir("n")
@@ -120,11 +137,13 @@ files dirrename "d/x=5 e/x=6"
 files threads "t0=50 t1=100 t2=150 t3=200"
 
 files links "a=300 d/x=600 y=900 z0=600 z1=600"
+files ends "d/u=1500 d/v1=300 d/v2=600 d/v3=900"
 if [ "$(id -u)" = 0 ]; then
 	files root "a=300 r$DIR/root/a=600"
 	files mounts "m/a=900"
+	files apart "a=300 b=1200 r/b=900 r$DIR/apart/a=600"
 else
-	for _ in 1 2 3 4 5 6; do skip "another root, other mounts: not root"; done
+	for _ in 1 2 3 4 5 6 7 8 9; do skip "another root, other mounts: not root"; done
 fi
 
 files offsets "a=230"

@@ -233,6 +233,40 @@ for how in --direct --cached; do
 done
 ok "those were many calls" test "$(wc -l <bare.txt)" -gt 40
 
+# Large reads take another way than small ones; what is read is the same.
+head -c 3000000 /dev/urandom >big
+cat >reads.py <<'P'
+import os, sys
+want = open("../big", "rb").read(); f = os.open("big", os.O_RDONLY); bad = []
+for size in (65535, 65536, 65537, 131072, 262143, 1000000, 1048576, 2000000):
+    for at in (0, 1, 4095, 4096, 100001, 2900000, 3000000 - size, 2999999, 3000000, 3100000):
+        if at >= 0 and os.pread(f, size, at) != want[at:at + size]: bad.append((size, at))
+print(bad)
+P
+for how in --direct --cached; do
+	new; cp big src/
+	is "large reads, $how" "$(m reads $how src mnt -- /usr/bin/python3 "$DIR/reads.py")" "[]"
+done
+if command -v strace >/dev/null; then
+	new; cp big src/
+	timeout -s KILL 60 strace -f -qq -e trace=splice -o spliced "$IOPS" mount -q -o r --direct src mnt -- dd if=big of=/dev/null bs=131072 count=20 2>/dev/null
+	is "... go by splice" "$(grep -c 'splice(.*= 131072$' spliced) $(grep -c 'splice(.*= 131088$' spliced)" "20 20"
+else
+	skip "no strace"
+fi
+
+# Nothing but appended to.
+new; echo a >src/log; echo a >log
+if chattr +a src/log 2>/dev/null; then
+	for how in --direct --cached; do
+		m append $how src mnt -- sh -c 'echo b >>log; (echo c; echo d) >>log; cat log; echo e 2>&1 >log' >out 2>&1
+		is "a file that is only appended to, $how" "$(tr '\n' ' ' <out)" "$([ $how = --direct ] && echo a b c d || echo a b c d b c d) sh: 1: cannot create log: Operation not permitted "
+	done
+	chattr -a src/log
+else
+	for _ in 1 2; do skip "no chattr +a here"; done
+fi
+
 # Fewer descriptors than files.
 new
 for i in $(seq 40); do mkdir src/d"$i"; (cd src/d"$i" && seq 20 | xargs touch); done
@@ -262,6 +296,38 @@ S
 		ok "rights are those of who asks, $how" diff bare.txt mnt.txt
 	done
 	ok "some were refused" test "$(grep -c denied bare.txt)" -ge 5
+
+	# A crowd makes iops begin threads, in the middle of what it does for somebody.
+	cat >crowd.py <<'P'
+import os, sys, threading
+name, uid, gid = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+os.setgroups([]); os.setresgid(gid, gid, gid); os.setresuid(uid, uid, uid); os.umask(0o22)
+def work(n):
+    for i in range(120):
+        p = "%s/%d.%d" % (name, n, i)
+        f = os.open(p, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o640)
+        for k in range(8): os.pwrite(f, b"x", k)
+        os.pread(f, 8, 0); os.close(f); os.chmod(p, 0o600); os.stat(p)
+t = [threading.Thread(target=work, args=(n,)) for n in range(12)]
+[x.start() for x in t]; [x.join() for x in t]
+P
+	cat >crowd.sh <<'S'
+umask 022; mkdir -m 1777 one two three root; mkdir -m 700 own
+for who in "one 1234 1234" "root 0 0" "two 1234 0" "three 1235 1236"; do
+	/usr/bin/python3 ../crowd.py $who &
+done
+wait
+for i in $(seq 40); do mkdir own/$i && echo x >own/$i/f || echo "no $i"; done
+for d in one two three root own; do find $d -mindepth 1 -printf "$d %u %g %m\n" | sort | uniq -c; done
+S
+	rm -rf bare; mkdir bare
+	(cd bare && sh ../crowd.sh) >bare.txt 2>&1
+	for how in --direct --cached; do
+		new
+		m crowd $how src mnt -- sh "$DIR/crowd.sh" >mnt.txt 2>&1
+		ok "... also in a crowd, $how" diff bare.txt mnt.txt
+	done
+	is "... of so many" "$(awk '/^ *1440/ { n++ } END { print n }' bare.txt)" 4
 else
 	skip "it takes root and setpriv"
 fi

@@ -192,6 +192,12 @@ static void own_rights(struct worker *w)
 	w->as_uid = w->as_gid = 0;
 }
 
+void caller_begin(struct worker *w)
+{
+	if (w->fs->root_rights)
+		own_rights(w);
+}
+
 void caller_become(struct worker *w, const struct caller *c)
 {
 	if (!w->fs->root_rights)

@@ -39,16 +39,29 @@ int64_t file_opened(struct req *r, int fd, struct fuse_open_out *o)
 	return sizeof(*o);
 }
 
-/* With the cache of the kernel before it, partial pages are read before they are written,
- * and where a file ends only the kernel knows. */
-static int reopen(struct req *r, const char *link, int flags)
+/* A file that nothing but appending is allowed to, chattr(1): without the cache. errno is
+ * that of an open without O_APPEND. */
+static int only_append(const char *link, int flags, bool *past)
 {
+	if (errno != EPERM || !(flags & O_APPEND))
+		return -1;
+	*past = true;
+	return open(link, flags | O_CLOEXEC);
+}
+
+/* With the cache of the kernel before it, partial pages are read before they are written,
+ * and where a file ends only the kernel knows. past: that cannot be had. */
+static int reopen(struct req *r, const char *link, int flags, bool *past)
+{
+	int kept = flags;
+
+	*past = false;
 	if (r->fs->cached) {
 		int both = (flags & ~(O_ACCMODE | O_APPEND | O_DIRECT)) | O_RDWR;
 		if ((flags & O_ACCMODE) == O_WRONLY) {
 			int fd = open(link, (flags & ~O_APPEND) | O_CLOEXEC);
 			if (fd < 0)
-				return fd;
+				return only_append(link, kept, past);
 			caller_become(r->w, NULL);
 			int wide = open(link, (both & ~O_TRUNC) | O_CLOEXEC);
 			if (wide < 0)
@@ -58,7 +71,8 @@ static int reopen(struct req *r, const char *link, int flags)
 		}
 		flags &= ~(O_APPEND | O_DIRECT);
 	}
-	return open(link, flags | O_CLOEXEC);
+	int fd = open(link, flags | O_CLOEXEC);
+	return fd < 0 && flags != kept ? only_append(link, kept, past) : fd;
 }
 
 int64_t do_open(struct req *r)
@@ -70,12 +84,16 @@ int64_t do_open(struct req *r)
 	if (in->open_flags & FUSE_OPEN_KILL_SUIDGID)
 		caller_without_fsetid(r->w);
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", r->fd);
-	int fd = TIMED(r, reopen(r, link, flags | O_NOCTTY));
+	bool past;
+	int fd = TIMED(r, reopen(r, link, flags | O_NOCTTY, &past));
 	if (fd < 0)
 		return -errno;
 	if (in->open_flags & FUSE_OPEN_KILL_SUIDGID)
 		serve_stale(r);
-	return file_opened(r, fd, r->out);
+	int64_t n = file_opened(r, fd, r->out);
+	if (n > 0 && past)
+		((struct fuse_open_out *)r->out)->open_flags = FOPEN_DIRECT_IO;
+	return n;
 }
 
 static void closed(struct req *r, struct handle *h)

@@ -191,6 +191,8 @@ struct fs {
 	pthread_mutex_t locks;
 	pthread_cond_t locks_change;
 	struct waiter *waiters;
+	uint64_t interrupted[64]; /* requests that need not wait, in turn */
+	unsigned ninterrupted;
 	bool lock_thread;
 	pthread_t locker;
 };
@@ -286,6 +288,8 @@ void path_text(struct fs *fs, uint32_t path, char *buf, size_t size);
 const struct caller *caller_of(
 	struct worker *w, const struct fuse_in_header *in, bool now);
 void caller_become(struct worker *w, const struct caller *c);
+/* A thread has the rights of the one that started it: its own again. */
+void caller_begin(struct worker *w);
 void caller_without_fsetid(struct worker *w);
 void caller_umask(struct worker *w, mode_t mask);
 /* Those of the process. */

@@ -191,6 +191,7 @@ static void *wait_for_locks(void *arg)
 	struct waiter *t;
 	int64_t err;
 
+	caller_begin(w);
 	pthread_mutex_lock(&fs->locks);
 	while (!fs->ended) {
 		while ((t = take_done(fs, &err))) {
@@ -224,6 +225,15 @@ static int start_thread(struct fs *fs)
 	return -err;
 }
 
+/* Its interrupt was served by another worker while this one still tried. */
+static bool was_interrupted(const struct fs *fs, uint64_t unique)
+{
+	for (size_t i = 0; i < sizeof(fs->interrupted) / sizeof(*fs->interrupted); i++)
+		if (fs->interrupted[i] == unique)
+			return true;
+	return false;
+}
+
 static int64_t wait(struct req *r, const struct fuse_lk_in *in)
 {
 	struct waiter *t = calloc(1, sizeof(*t));
@@ -238,7 +248,9 @@ static int64_t wait(struct req *r, const struct fuse_lk_in *in)
 		.nobody = !r->caller };
 	if (r->caller)
 		t->caller = *r->caller;
+	caller_become(r->w, NULL);
 	pthread_mutex_lock(&r->fs->locks);
+	t->interrupted = was_interrupted(r->fs, r->in->unique);
 	int err = start_thread(r->fs);
 	struct waiter **last = &r->fs->waiters;
 	while (*last)
@@ -267,11 +279,15 @@ int64_t do_interrupt(struct req *r)
 {
 	const struct fuse_interrupt_in *in = r->arg;
 
-	pthread_mutex_lock(&r->fs->locks);
-	for (struct waiter *t = r->fs->waiters; t; t = t->next)
+	struct fs *fs = r->fs;
+	size_t n = sizeof(fs->interrupted) / sizeof(*fs->interrupted);
+
+	pthread_mutex_lock(&fs->locks);
+	fs->interrupted[fs->ninterrupted++ % n] = in->unique;
+	for (struct waiter *t = fs->waiters; t; t = t->next)
 		t->interrupted |= t->in.unique == in->unique;
-	pthread_cond_signal(&r->fs->locks_change);
-	pthread_mutex_unlock(&r->fs->locks);
+	pthread_cond_signal(&fs->locks_change);
+	pthread_mutex_unlock(&fs->locks);
 	return NO_REPLY;
 }
 

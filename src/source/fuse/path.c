@@ -50,19 +50,19 @@ static uint32_t path_of_dent(struct req *r, struct dent *d)
 		return intern(r->fs, "/", 1);
 	if (atomic_load_explicit(&d->path_gen, memory_order_acquire) == gen)
 		return d->path;
+	/* What others find out meanwhile is of the same generation, or a later one. */
 	pthread_mutex_lock(&r->fs->tree);
 	char *end = r->w->path + sizeof(r->w->path) - sizeof(deleted),
 	     *at = build(r, d, end);
-	gen = r->fs->path_gen;
-	bool gone = d->gone;
-	pthread_mutex_unlock(&r->fs->tree);
-	if (gone) {
+	if (d->gone) {
 		memcpy(end, deleted, sizeof(deleted) - 1);
 		end += sizeof(deleted) - 1;
 	}
-	d->path = intern(r->fs, at, end - at);
-	atomic_store_explicit(&d->path_gen, gen, memory_order_release);
-	return d->path;
+	uint32_t path = intern(r->fs, at, end - at);
+	d->path = path;
+	atomic_store_explicit(&d->path_gen, r->fs->path_gen, memory_order_release);
+	pthread_mutex_unlock(&r->fs->tree);
+	return path;
 }
 
 uint32_t path_of_handle(struct req *r, const struct handle *h)

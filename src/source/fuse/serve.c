@@ -200,6 +200,7 @@ static void *work(void *arg)
 	struct fs *fs = w->fs;
 	uint64_t one = 1;
 
+	caller_begin(w);
 	unshare(CLONE_FS); /* a umask of its own */
 	w->umask = umask(0);
 	w->umask = 0;

@@ -21,7 +21,8 @@ void splice_init(struct worker *w)
 		w->pipe[0] = w->pipe[1] = -1;
 		return;
 	}
-	/* Who may not have that much gets the most that one may. */
+	/* Who may not have that much gets the most that one may; what does not fit goes
+	 * through our memory. */
 	if (fcntl(w->pipe[0], F_SETPIPE_SZ, 2 * DATA_MAX) < 0)
 		fcntl(w->pipe[0], F_SETPIPE_SZ, DATA_MAX);
 	int size = fcntl(w->pipe[0], F_GETPIPE_SZ);
@@ -41,6 +42,12 @@ static void empty(struct worker *w)
 {
 	while (read(w->pipe[0], w->out, DATA_MAX) > 0)
 		;
+	/* A page that could not be read from the disk stays in there. */
+	if (errno != EAGAIN) {
+		splice_fini(w);
+		w->pipe[0] = w->pipe[1] = -1;
+		w->slots = 0;
+	}
 }
 
 /* The file's bytes behind a head that says that all came. */
@@ -82,7 +89,12 @@ ssize_t splice_read(struct req *r, size_t size)
 
 void splice_reply(struct req *r, size_t size)
 {
-	/* ENOENT: whoever asked waits no longer. */
-	if (splice(r->w->pipe[0], NULL, r->w->fd, NULL, HEAD + size, 0) < 0)
-		empty(r->w);
+	struct worker *w = r->w;
+
+	if (splice(w->pipe[0], NULL, w->fd, NULL, HEAD + size, 0) >= 0)
+		return;
+	int err = errno;
+	empty(w);
+	if (err != ENOENT) /* that is: whoever asked waits no longer */
+		serve_reply(w->fd, r->in->unique, -EIO, NULL);
 }

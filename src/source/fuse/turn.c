@@ -142,6 +142,7 @@ bool turn_take(struct worker *w)
 			w->streak = at_once ? w->streak + 1 : 0;
 			if (w->streak > STREAK) {
 				w->streak = 0;
+				caller_become(w, NULL);
 				widen(fs);
 			}
 			wake_watcher(fs);

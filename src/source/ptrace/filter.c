@@ -19,7 +19,7 @@
 
 /* A conditional jump reaches across this many ranges of numbers: three instructions each.
  */
-enum { NEAR = 80 };
+enum { NEAR = 40 };
 
 /* Jumps to a place that is yet to come. */
 struct jumps {

@@ -61,6 +61,7 @@ struct process {
 	uint32_t cwd;    /* name; 0: to be asked */
 	bool own_root;   /* paths mean something else to it than to us; as of then: */
 	uint64_t root_since; /* 0: to be asked */
+	bool apart; /* its threads have directories of their own: nothing is kept */
 	struct task *newest; /* of its tasks; NULL: that has ended */
 };
 

@@ -392,6 +392,9 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		break;
 	case ROLE_OWN:
 		path_moved(k->process);
+		if (ret >= 0 && k->process->ntasks > 1)
+			k->process->apart |=
+				(k->call.arg[0] & (CLONE_FS | CLONE_NEWNS)) != 0;
 		if (ret >= 0 && k->call.arg[0] & CLONE_FILES)
 			history_begin(t, k, k, false);
 		break;

@@ -50,7 +50,7 @@ static uint32_t start_of(struct tracer *t, struct task *k, int dirfd)
 		const struct fd_open *o = history_of(t, k, dirfd);
 		return o ? names_file(t->names, o->file)->path : 0;
 	}
-	if (!p->cwd) {
+	if (!p->cwd || p->apart) {
 		snprintf(at, sizeof(at), "/proc/%d/cwd", k->tid);
 		ssize_t n = readlink(at, path, sizeof(path));
 		if (n > 0 && *path == '/')
@@ -81,6 +81,8 @@ static bool has_own_root(struct process *p)
 {
 	uint64_t now = fast_tsc();
 
+	if (p->apart)
+		return true;
 	if (!p->root_since || now - p->root_since >= DIR_TICKS) {
 		p->own_root = !alike("ns/mnt", "/proc/self/ns/mnt", p->pid) ||
 			      !alike("root/", "/", p->pid);
@@ -142,13 +144,18 @@ static bool is_deleted(const char *path)
  * Directories that files were opened in: their real paths. Valid while no directory is
  * known to have another path. None is kept open, as umount(8) would find it busy.
  */
+static pid_t seen_by(const struct task *k)
+{
+	return k->process->apart ? k->tid : k->process->pid;
+}
+
 static struct fast_dir *dir_put(struct tracer *t, struct task *k, uint32_t name)
 {
 	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
 
 	*d = (struct fast_dir){ .name = name,
 		.epoch = t->fast->epoch,
-		.pid = k->process->pid,
+		.pid = seen_by(k),
 		.since = fast_tsc() };
 	return d;
 }
@@ -165,7 +172,7 @@ static struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *ful
 	text[len] = 0;
 	uint32_t name = names_add(t->names, text, len);
 	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
-	if (d->name == name && d->epoch == t->fast->epoch && d->pid == k->process->pid &&
+	if (d->name == name && d->epoch == t->fast->epoch && d->pid == seen_by(k) &&
 		fast_tsc() - d->since < DIR_TICKS)
 		return d->real ? d : NULL;
 	d = dir_put(t, k, name);
@@ -183,10 +190,20 @@ static ssize_t in_dir(const struct tracer *t, const struct fast_dir *d, const ch
 	return n < (int)size ? n : 0;
 }
 
-/* What open(2) does not follow a link to, or has made, is what the path says. */
-static bool is_itself(int flags)
+/* Not "..", ".", or what is the end of "a/". */
+static bool ends_in_name(const char *path)
 {
-	return flags & O_NOFOLLOW || (flags & O_CREAT && flags & O_EXCL);
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+	return *base && strcmp(base, ".") && strcmp(base, "..");
+}
+
+/* What open(2) does not follow a link to, or has made, is what the path says. A link is
+ * followed where a slash comes after it. */
+static bool is_itself(const char *path, int flags)
+{
+	return (flags & O_NOFOLLOW || (flags & O_CREAT && flags & O_EXCL)) &&
+	       ends_in_name(path);
 }
 
 /* The path that /proc would have shown, by that of its directory; 0: not for sure. */
@@ -195,7 +212,7 @@ static uint32_t by_dir(
 {
 	char path[2 * PATH_MAX];
 	const char *base = strrchr(full, '/');
-	struct fast_dir *d = base[1] && strcmp(base, "/..") ? dir_of(t, k, full) : NULL;
+	struct fast_dir *d = ends_in_name(full) ? dir_of(t, k, full) : NULL;
 	struct stat is;
 	ssize_t n = d ? in_dir(t, d, base, path, sizeof(path)) : 0;
 
@@ -213,7 +230,7 @@ static uint32_t find_path(
 {
 	char path[2 * PATH_MAX];
 	const char *base = strrchr(full, '/');
-	bool plain = *full == '/' && base[1] && strcmp(base, "/..");
+	bool plain = *full == '/' && ends_in_name(full);
 	struct fast_dir *d = plain ? dir_of(t, k, full) : NULL;
 	struct stat is, st;
 	struct fd_view v = { .file = 0 };
@@ -358,7 +375,7 @@ static uint32_t named_file(struct tracer *t, struct task *k, const struct fast_r
 	uint32_t file = map_get(&t->fast->known, key, id);
 	if (!file) {
 		const char *text = names_get(t->names, full);
-		file = is_itself(flags) ? by_dir(t, k, text, x) : 0;
+		file = is_itself(path, flags) ? by_dir(t, k, text, x) : 0;
 		if (!file)
 			file = find_path(t, k, (int)r->result, text, x);
 		if (file)
