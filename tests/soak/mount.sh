@@ -188,7 +188,8 @@ many() {
 	# Who may lift limits does.
 	with="setpriv --bounding-set -sys_resource --inh-caps -sys_resource prlimit --nofile=300:300"
 	mounted "$o.json" || { with=; return; }
-	with= limit=$(awk '/^Max open files/ { print $5 }' "/proc/$pid/limits")
+	with=
+	limit=$(awk '/^Max open files/ { print $5 }' "/proc/$pid/limits")
 	[ "$limit" = 300 ] || { echo "$SUITE: many files: a limit of $limit, not 300"; bad=1; }
 	cp -r "$tree" "$DIR/s/t"
 	for d in s d; do
