@@ -347,7 +347,8 @@ void splice_init(struct worker *w);
 void splice_fini(struct worker *w);
 /* Read like pread(2), into r->out or, then r->piped is set, into the pipe. */
 ssize_t splice_read(struct req *r, size_t size);
-void splice_reply(struct req *r, size_t size);
+/* Give that answer. 0, or -errno: it was not given. */
+int splice_reply(struct req *r, size_t size);
 /* owner.c: of POSIX locks, under fs->locks */
 struct owner *owner_of(struct inode *i, const struct fuse_lk_in *in, bool make);
 void owner_forget(struct inode *i);

@@ -183,10 +183,9 @@ static void serve(struct worker *w)
 	int64_t result = q->serve(&r);
 	if (result != NO_REPLY) {
 		serve_record(&r, result);
-		if (r.piped)
-			splice_reply(&r, (size_t)result);
-		else
-			serve_reply(w->fd, in->unique, result, w->out);
+		int err = r.piped ? splice_reply(&r, (size_t)result) : 0;
+		if (!r.piped || err < 0)
+			serve_reply(w->fd, in->unique, err < 0 ? -EIO : result, w->out);
 	}
 	if (r.borrowed)
 		close(r.fd);

@@ -87,14 +87,13 @@ ssize_t splice_read(struct req *r, size_t size)
 	return pread(r->handle->fd, r->out, size, r->offset);
 }
 
-void splice_reply(struct req *r, size_t size)
+int splice_reply(struct req *r, size_t size)
 {
 	struct worker *w = r->w;
 
 	if (splice(w->pipe[0], NULL, w->fd, NULL, HEAD + size, 0) >= 0)
-		return;
-	int err = errno;
+		return 0;
+	int err = -errno;
 	empty(w);
-	if (err != ENOENT) /* that is: whoever asked waits no longer */
-		serve_reply(w->fd, r->in->unique, -EIO, NULL);
+	return err == -ENOENT ? 0 : err; /* whoever asked waits no longer */
 }
