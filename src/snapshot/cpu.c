@@ -57,7 +57,7 @@ void cpu_begin(struct cpu *c, uint64_t boot_ns)
 	for (int i = 0; i < CPU_WINDOWS; i++)
 		c->since[i] =
 			moment_of(c, boot_ns, ring[i].window_ns + ring[i].step_ns / 2);
-	c->now_ns = boot_ns;
+	c->now_ns = c->at_ns = boot_ns;
 }
 
 static double percent_of(uint64_t used_ticks, uint64_t tick_ns, uint64_t span_ns)
@@ -88,12 +88,17 @@ static struct cpu_proc *find(struct cpu *c, int pid, uint64_t start)
 	return &c->proc[c->n++];
 }
 
+void cpu_reached(struct cpu *c, uint64_t boot_ns)
+{
+	c->at_ns = boot_ns;
+}
+
 int cpu_sample(struct cpu *c, int pid, uint64_t start, uint64_t used,
 	double percent[CPU_WINDOWS])
 {
 	struct cpu_proc *p = find(c, pid, start);
 	uint64_t began = start * c->tick_ns;
-	uint64_t age = c->now_ns > began ? c->now_ns - began : 0;
+	uint64_t age = c->at_ns > began ? c->at_ns - began : 0;
 
 	if (!p)
 		return -ENOMEM;

@@ -28,6 +28,7 @@ struct cpu {
 	uint64_t asked_ns[CPU_WINDOWS];  /* cpu_due() said so, by the caller's clock */
 	uint64_t moment_ns[CPU_SAMPLES]; /* since boot; 0: none yet */
 	uint64_t now_ns;                 /* of the pass in progress, since boot */
+	uint64_t at_ns;                  /* how far it has come */
 	unsigned newest[CPU_WINDOWS];    /* in each window's part of the moments */
 	int since[CPU_WINDOWS];          /* the moment that a window begins at, or -1 */
 	bool open[CPU_WINDOWS];          /* this pass takes a sample for it */
@@ -45,6 +46,9 @@ bool cpu_due(struct cpu *c, uint64_t now_ns, uint64_t next_ns);
 
 /* A pass over all processes, at this time since boot. */
 void cpu_begin(struct cpu *c, uint64_t boot_ns);
+
+/* The pass has come as far as that: it takes time, in which processes go on. */
+void cpu_reached(struct cpu *c, uint64_t boot_ns);
 
 /* A process with that many ticks used by now: its percent of one processor in each
  * window, or so much of it as is known; below 0: nothing is known. 0 or -ENOMEM. */

@@ -80,6 +80,7 @@ static int one(struct procs *p, struct feed *feed, int proc, int pid)
 
 	if (procfs_stat(proc, pid, &s) < 0)
 		return 0;
+	cpu_reached(&p->cpu, now(CLOCK_BOOTTIME));
 	int err = cpu_sample(&p->cpu, pid, s.start, s.used, row.percent);
 	return err || !p->rows ? err : put_row(p, feed, proc, &s, &row);
 }

@@ -324,6 +324,10 @@ static void first_pass(void **state)
 	assert_true(p[0] < 0 && p[1] < 0 && p[2] < 0);
 	assert_int_equal(cpu_sample(&c, 2, (10000 - 60) * 100, 600, p), 0);
 	assert_true(p[0] < 0 && near(p[1], 10) && near(p[2], 10));
+	/* The pass takes a second, and what it comes to then has gone on meanwhile. */
+	cpu_reached(&c, 10001 * SECOND);
+	assert_int_equal(cpu_sample(&c, 3, 9999 * 100, 200, p), 0);
+	assert_true(near(p[0], 100) && near(p[1], 100) && near(p[2], 100));
 	assert_int_equal(cpu_end(&c), 0);
 	/* The number is taken again by another, which has done nothing of that. */
 	assert_true(cpu_due(&c, 2 * SECOND, 2 * SECOND));
