@@ -35,5 +35,14 @@ json() {	# file python-expression of j
 	/usr/bin/python3 -c 'import json,sys; j=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
 }
 skip() { n=$((n + 1)); echo "ok $n # SKIP $1"; }
-skip_all() { echo "1..0 # SKIP $1"; exit 0; }
-plan() { echo "1..$n"; exit $bad; }
+skip_all() { let_cache; echo "1..0 # SKIP $1"; exit 0; }
+# Where the kernel is told to empty the page cache of what is not used: not during a test of
+# what is in it. Until plan or skip_all.
+DAMON=
+keep_cache() {
+	for s in /sys/kernel/mm/damon/admin/kdamonds/*/state; do
+		[ "$(cat "$s" 2>/dev/null)" = on ] && echo off 2>/dev/null >"$s" && DAMON="$DAMON $s"
+	done
+}
+let_cache() { for s in $DAMON; do echo on 2>/dev/null >"$s"; done; }
+plan() { let_cache; echo "1..$n"; exit $bad; }

@@ -4,6 +4,7 @@
 # and why it differs from what was asked for.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
+keep_cache
 
 case $(stat -f -c %T .) in
 ext2/ext3|xfs|btrfs) ;;

@@ -4,6 +4,7 @@
 # getrusage(2) say, page by page.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
+keep_cache
 [ "$BPFMODE" ] || skip_all "eBPF: it takes root and a kernel with BTF"
 grep -aq btf_trace_mm_filemap_get_pages /sys/kernel/btf/vmlinux ||
 	skip_all "the kernel does not tell what reads ask of the page cache"

@@ -3,6 +3,7 @@
 # run --layers: what a program asked for, and what became of it down to the device.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
+keep_cache
 
 # Without the rights: one line, and all the rest.
 chmod 755 .
