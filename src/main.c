@@ -4,7 +4,7 @@
  *   main.c          the verbs, and the exit status
  *   cmd/            a file a verb: run, attach, trace, mount, report, export, merge,
  *                   diff, tag (tag-by-pid), doctor, help
- *   opts.c          the table of options
+ *   opts.c          the table of options; opts_*: those of a verb, and times
  *   front.c         the shell's job: starts command and tracer, passes signals and status
  *   collect.c       the tracer process: wires a source to sinks, then reports
  *   session.c       the only loop
@@ -26,7 +26,8 @@
  *                   diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
  *                   fdtab and fdtrack (descriptors to files), input, wire, text,
- *                   anon, late (libraries), groups (of processes)
+ *                   anon, late (libraries), groups (of processes), cpu (where a fork
+ *                   begins)
  *
  * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
  * them. Arrows go one way, downwards: tests/arrows.sh proves it.

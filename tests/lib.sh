@@ -40,9 +40,9 @@ skip_all() { let_cache; echo "1..0 # SKIP $1"; exit 0; }
 # what is in it. Until plan or skip_all.
 DAMON=
 keep_cache() {
-	for s in /sys/kernel/mm/damon/admin/kdamonds/*/state; do
-		[ "$(cat "$s" 2>/dev/null)" = on ] && echo off 2>/dev/null >"$s" && DAMON="$DAMON $s"
+	for damon in /sys/kernel/mm/damon/admin/kdamonds/*/state; do
+		[ -w "$damon" ] && [ "$(cat "$damon")" = on ] && echo off >"$damon" && DAMON="$DAMON $damon"
 	done
 }
-let_cache() { for s in $DAMON; do echo on 2>/dev/null >"$s"; done; }
+let_cache() { for damon in $DAMON; do echo on >"$damon"; done; }
 plan() { let_cache; echo "1..$n"; exit $bad; }

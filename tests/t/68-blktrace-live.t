@@ -98,22 +98,7 @@ if command -v fio >/dev/null; then
 	trace -o fio.json -- fio --name=x --filename="$LOOP" --direct=1 --ioengine=libaio --iodepth=8 --thread \
 		--rw=randrw --bs=4k --size=8M --output-format=json --output=job.json
 	grep " $N " /proc/diskstats >after
-	cat >fio.py <<'END'
-import json, sys
-j = json.load(open("job.json"))["jobs"][0]
-r = json.load(open("fio.json"))
-d = [x for x in r["layers"]["block"]["by"]["device"] if x["name"] == sys.argv[1]][0]
-a, b = open("before").read().split(), open("after").read().split()
-s = lambda i: int(b[i]) - int(a[i])
-ours = [(d[k]["operations"], d[k]["bytes"]) for k in ("read", "write")]
-print(ours == [(j[k]["total_ios"], j[k]["io_bytes"]) for k in ("read", "write")] or (ours, j["read"], j["write"]))
-print(ours == [(s(3), 512 * s(5)), (s(7), 512 * s(9))] or (ours, a, b))
-print(1 < d["queue_depth"]["mean"] <= d["queue_depth"]["max"] <= 8 or d["queue_depth"])
-# The thread is another than the process, which the command is.
-p = [x for x in r["by"]["process"] if x["all"]["operations"] == j["read"]["total_ios"] + j["write"]["total_ios"]]
-print([(x["pid"], x["command"]) for x in p] == [(r["run"]["pids"][0], "fio")] or r["by"]["process"])
-END
-	is "fio: its own figures; the kernel's; its queue depth; its process" "$(/usr/bin/python3 fio.py "$N")" "True
+	is "fio: its own figures; the kernel's; its queue depth; its process" "$(/usr/bin/python3 "$ROOT/tests/fiosame.py" "$N" process)" "True
 True
 True
 True"

@@ -272,6 +272,17 @@ new
 for i in $(seq 40); do mkdir src/d"$i"; (cd src/d"$i" && seq 20 | xargs touch); done
 is "more files than descriptors" "$(ulimit -Sn 300; ulimit -Hn 300; "$IOPS" mount -o r src mnt -- sh -c 'find . | wc -l; mv d1 d2/; ln d2/d1/1 x; echo y >x; cat d2/d1/1; rm -r d3; find . | wc -l' 2>&1 | tr '\n' ' ')" "841 y 821 "
 
+# alike NAME SCRIPT: it says the same in a bare folder and on a mount.
+alike() {
+	rm -rf bare; mkdir bare
+	(cd bare && sh "../$2") >bare.txt 2>&1
+	for how in --direct --cached; do
+		new
+		m alike $how src mnt -- sh "$DIR/$2" >mnt.txt 2>&1
+		ok "$1, $how" diff bare.txt mnt.txt
+	done
+}
+
 # Rights are those of who asks.
 if [ "$ROOTLY" ] && command -v setpriv >/dev/null; then
 	cat >rights.sh <<'S'
@@ -288,13 +299,8 @@ if command -v setfacl >/dev/null && setfacl -m u:1000:r s 2>/dev/null; then
 	su 1000 1000 1000 'cat s'; su 1001 1001 1001 'cat s'; getfacl -c s; mkdir da; setfacl -d -m u:1000:rwx da; umask 077; echo >da/f; getfacl -c da/f
 fi
 S
-	chmod 755 "$DIR"; rm -rf bare; mkdir bare
-	(cd bare && sh ../rights.sh) >bare.txt 2>&1
-	for how in --direct --cached; do
-		new
-		m rights $how src mnt -- sh "$DIR/rights.sh" >mnt.txt 2>&1
-		ok "rights are those of who asks, $how" diff bare.txt mnt.txt
-	done
+	chmod 755 "$DIR"
+	alike "rights are those of who asks" rights.sh
 	ok "some were refused" test "$(grep -c denied bare.txt)" -ge 5
 
 	# A crowd makes iops begin threads, in the middle of what it does for somebody.
@@ -320,13 +326,7 @@ wait
 for i in $(seq 40); do mkdir own/$i && echo x >own/$i/f || echo "no $i"; done
 for d in one two three root own; do find $d -mindepth 1 -printf "$d %u %g %m\n" | sort | uniq -c; done
 S
-	rm -rf bare; mkdir bare
-	(cd bare && sh ../crowd.sh) >bare.txt 2>&1
-	for how in --direct --cached; do
-		new
-		m crowd $how src mnt -- sh "$DIR/crowd.sh" >mnt.txt 2>&1
-		ok "... also in a crowd, $how" diff bare.txt mnt.txt
-	done
+	alike "... also in a crowd" crowd.sh
 	is "... of so many" "$(awk '/^ *1440/ { n++ } END { print n }' bare.txt)" 4
 else
 	skip "it takes root and setpriv"
