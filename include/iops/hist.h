@@ -2,20 +2,25 @@
  * hist.h - log-linear histogram: exact below 16, then within 1/16 of the value.
  *
  * The layout of buckets is fixed, so histograms of other runs and machines add up
- * exactly. Only the range of buckets that is in use takes memory.
+ * exactly. Only the range of buckets that is in use takes memory, and none but its own
+ * one of a few samples: most files are read once or twice.
  */
 #ifndef IOPS_HIST_H
 #define IOPS_HIST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { HIST_BITS = 4, HIST_SUB = 1 << HIST_BITS, HIST_N = HIST_SUB * (65 - HIST_BITS) };
 
+enum { HIST_FEW = 9 };
+
 /* All zero is an empty histogram. min and max mean nothing while n is 0. */
 struct hist {
 	uint64_t n, sum, min, max;
-	uint64_t *count; /* of buckets first ... first + len - 1 */
+	uint64_t *count; /* of buckets first ... first + len - 1; NULL: few has them */
 	uint16_t first, len;
+	uint16_t nfew, few[HIST_FEW]; /* the bucket of each sample, in any order */
 };
 
 void hist_fini(struct hist *h);
@@ -41,6 +46,9 @@ uint64_t hist_quantile(const struct hist *h, double q);
 /* Samples in a bucket, whatever its index. */
 uint64_t hist_count(const struct hist *h, unsigned index);
 
+/* The next bucket with samples, from *index on, and how many; false: there is none. */
+bool hist_next(const struct hist *h, unsigned *index, uint64_t *n);
+
 static inline unsigned hist_index(uint64_t value)
 {
 	if (value < HIST_SUB)
@@ -63,8 +71,8 @@ enum { HIST_OCTAVES = 65 };
 /* Samples by octave: out has HIST_OCTAVES places and is added to. */
 void hist_octaves(const struct hist *h, uint64_t *out);
 
-/* Make room for a bucket. 0 or -ENOMEM. */
-int hist_cover(struct hist *h, unsigned index);
+/* Count a sample in a bucket that has had none, perhaps. 0 or -ENOMEM. */
+int hist_count_new(struct hist *h, unsigned index);
 
 /*
  * 0 or -ENOMEM, and then nothing has changed. Here, as it is called for every operation;
@@ -72,9 +80,10 @@ int hist_cover(struct hist *h, unsigned index);
  */
 static inline int hist_put(struct hist *h, unsigned i, uint64_t value)
 {
-	if (__builtin_expect(i - h->first >= h->len, 0) && hist_cover(h, i) < 0)
+	if (__builtin_expect(i - h->first < h->len, 1))
+		h->count[i - h->first]++;
+	else if (hist_count_new(h, i) < 0)
 		return -12; /* ENOMEM */
-	h->count[i - h->first]++;
 	if (!h->n++)
 		h->min = h->max = value;
 	h->min = value < h->min ? value : h->min;

@@ -1,5 +1,5 @@
 /*
- * hist.c - log-linear histogram over a window of buckets
+ * hist.c - log-linear histogram: a few samples, or a window of buckets
  *
  * A value v >= 16 with highest bit b falls into octave b - 4 + 1, and there into one
  * of 16 equal parts: index = (b - 3) * 16 + the four bits below the highest one.
@@ -25,9 +25,16 @@ void hist_fini(struct hist *h)
 	*h = (struct hist){ 0 };
 }
 
-/* Widen the window to hold buckets lo ... hi, a whole octave at a time. */
+/*
+ * Widen the window to hold buckets lo ... hi, a whole octave at a time, and what is in it
+ * already.
+ */
 static int cover(struct hist *h, unsigned lo, unsigned hi)
 {
+	for (unsigned i = 0; i < h->nfew; i++) {
+		lo = h->few[i] < lo ? h->few[i] : lo;
+		hi = h->few[i] > hi ? h->few[i] : hi;
+	}
 	unsigned end = h->first + h->len;
 
 	lo -= lo % HIST_SUB;
@@ -41,29 +48,90 @@ static int cover(struct hist *h, unsigned lo, unsigned hi)
 		return -ENOMEM;
 	if (h->len)
 		memcpy(count + (h->first - lo), h->count, h->len * sizeof(*count));
+	for (unsigned i = 0; i < h->nfew; i++)
+		count[h->few[i] - lo]++;
 	free(h->count);
 	h->count = count;
 	h->first = lo;
 	h->len = hi - lo;
+	h->nfew = 0;
 	return 0;
 }
 
-int hist_cover(struct hist *h, unsigned index)
+/* Room for n samples in buckets lo ... hi. 0 or -ENOMEM, and then nothing has changed. */
+static int make_room(struct hist *h, unsigned lo, unsigned hi, uint64_t n)
 {
-	return cover(h, index, index);
+	if (h->len ? lo - h->first < h->len && hi - h->first < h->len
+		   : n <= (uint64_t)HIST_FEW - h->nfew)
+		return 0;
+	return cover(h, lo, hi);
+}
+
+static void count(struct hist *h, unsigned index, uint64_t n)
+{
+	if (h->len)
+		h->count[index - h->first] += n;
+	else
+		while (n--)
+			h->few[h->nfew++] = (uint16_t)index;
+}
+
+int hist_count_new(struct hist *h, unsigned index)
+{
+	if (make_room(h, index, index, 1) < 0)
+		return -ENOMEM;
+	count(h, index, 1);
+	return 0;
+}
+
+static bool next_of_few(const struct hist *h, unsigned *index, uint64_t *n)
+{
+	unsigned at = HIST_N;
+
+	*n = 0;
+	for (unsigned i = 0; i < h->nfew; i++) {
+		if (h->few[i] < *index || h->few[i] > at)
+			continue;
+		*n = h->few[i] == at ? *n + 1 : 1;
+		at = h->few[i];
+	}
+	*index = at;
+	return at < HIST_N;
+}
+
+bool hist_next(const struct hist *h, unsigned *index, uint64_t *n)
+{
+	unsigned i = *index > h->first ? *index - h->first : 0;
+
+	if (!h->len)
+		return next_of_few(h, index, n);
+	while (i < h->len && !h->count[i])
+		i++;
+	if (i >= h->len)
+		return false;
+	*index = h->first + i;
+	*n = h->count[i];
+	return true;
 }
 
 int hist_merge(struct hist *to, const struct hist *from)
 {
+	unsigned lo = 0, hi = 0;
+	uint64_t n;
+
 	if (!from->n)
 		return 0;
-
-	unsigned first = from->first, last = first + from->len - 1;
-	if ((first - to->first >= to->len || last - to->first >= to->len) &&
-		cover(to, first, last) < 0)
+	if (from->len) {
+		lo = from->first;
+		hi = lo + from->len - 1;
+	} else if (next_of_few(from, &lo, &n)) {
+		for (unsigned i = 0; i < from->nfew; i++)
+			hi = from->few[i] > hi ? from->few[i] : hi;
+	}
+	if (make_room(to, lo, hi, from->n) < 0)
 		return -ENOMEM;
-	for (unsigned i = 0; i < from->len; i++)
-		to->count[first + i - to->first] += from->count[i];
+	for (unsigned i = 0; hist_next(from, &i, &n); i++)
+		count(to, i, n);
 	if (!to->n || from->min < to->min)
 		to->min = from->min;
 	if (!to->n || from->max > to->max)
@@ -77,9 +145,9 @@ int hist_fill(struct hist *h, uint64_t lower, uint64_t n)
 {
 	unsigned i = hist_index(lower);
 
-	if (i - h->first >= h->len && hist_cover(h, i) < 0)
+	if (make_room(h, i, i, n) < 0)
 		return -ENOMEM;
-	h->count[i - h->first] += n;
+	count(h, i, n);
 	return 0;
 }
 
@@ -98,35 +166,50 @@ int hist_add_many(struct hist *h, uint64_t n, uint64_t sum)
 	return 0;
 }
 
+static void take_out(struct hist *h, unsigned index, uint64_t n)
+{
+	if (h->len) {
+		/* What is not there stays so, whatever a log says of second sides. */
+		if (index - h->first < h->len)
+			h->count[index - h->first] -= n;
+		return;
+	}
+	for (unsigned i = h->nfew; n && i-- > 0;)
+		if (h->few[i] == index) {
+			h->few[i] = h->few[--h->nfew];
+			n--;
+		}
+}
+
 void hist_subtract(struct hist *from, const struct hist *what)
 {
-	/* What is not there stays so, whatever a log says of second sides. */
-	for (unsigned i = 0; i < what->len; i++) {
-		unsigned at = what->first + i - from->first;
-		if (at < from->len)
-			from->count[at] -= what->count[i];
-	}
+	uint64_t n;
+
+	for (unsigned i = 0; hist_next(what, &i, &n); i++)
+		take_out(from, i, n);
 	from->n -= what->n;
 	from->sum -= what->sum;
 }
 
 uint64_t hist_count(const struct hist *h, unsigned index)
 {
-	return index - h->first < h->len ? h->count[index - h->first] : 0;
+	unsigned at = index;
+	uint64_t n;
+
+	return hist_next(h, &at, &n) && at == index ? n : 0;
 }
 
 uint64_t hist_quantile(const struct hist *h, double q)
 {
-	uint64_t seen = 0, rank = (uint64_t)(q * (double)h->n + 0.5);
+	uint64_t seen = 0, rank = (uint64_t)(q * (double)h->n + 0.5), n;
 
-	for (unsigned i = 0; i < h->len; i++) {
-		seen += h->count[i];
-		if (!seen || seen < rank)
+	for (unsigned i = 0; hist_next(h, &i, &n); i++) {
+		seen += n;
+		if (seen < rank)
 			continue;
-		uint64_t low = hist_lower(h->first + i);
-		uint64_t mid = low;
-		if (h->first + i + 1 < HIST_N)
-			mid += (hist_lower(h->first + i + 1) - low) / 2;
+		uint64_t low = hist_lower(i), mid = low;
+		if (i + 1 < HIST_N)
+			mid += (hist_lower(i + 1) - low) / 2;
 		return mid < h->min ? h->min : mid > h->max ? h->max : mid;
 	}
 	return 0;
@@ -134,6 +217,8 @@ uint64_t hist_quantile(const struct hist *h, double q)
 
 void hist_octaves(const struct hist *h, uint64_t *out)
 {
-	for (unsigned i = 0; i < h->len; i++)
-		out[hist_octave(hist_lower(h->first + i))] += h->count[i];
+	uint64_t n;
+
+	for (unsigned i = 0; hist_next(h, &i, &n); i++)
+		out[hist_octave(hist_lower(i))] += n;
 }

@@ -67,14 +67,13 @@ static void add_value(cJSON *o, const char *key, const struct value *v)
  */
 static void add_buckets(cJSON *q, const struct hist *h)
 {
-	size_t cap = 2 + 48 * (size_t)h->len, n = 0;
+	size_t cap = 2 + 48 * ((size_t)h->len + h->nfew), n = 0;
 	char *text = malloc(cap + 1);
+	uint64_t samples;
 
-	for (unsigned i = 0; text && i < h->len; i++)
-		if (h->count[i])
-			n += snprintf(text + n, cap + 1 - n,
-				"%s[%" PRIu64 ",%" PRIu64 "]", n ? "," : "[",
-				hist_lower(h->first + i), h->count[i]);
+	for (unsigned i = 0; text && hist_next(h, &i, &samples); i++)
+		n += snprintf(text + n, cap + 1 - n, "%s[%" PRIu64 ",%" PRIu64 "]",
+			n ? "," : "[", hist_lower(i), samples);
 	if (text && n) {
 		memcpy(text + n, "]", 2);
 		cJSON_AddRawToObject(q, "buckets", text);

@@ -246,6 +246,63 @@ static void subtract_undoes_merge(void **state)
 	}
 }
 
+/* What a histogram of samples ought to say, worked out from all of them. */
+static void assert_says(const struct hist *h, const unsigned count[HIST_N])
+{
+	uint64_t octave[HIST_OCTAVES] = { 0 }, want[HIST_OCTAVES] = { 0 }, n, all = 0;
+	unsigned at = 0;
+
+	for (unsigned i = 0; i < HIST_N; i++) {
+		assert_int_equal(hist_count(h, i), count[i]);
+		want[hist_octave(hist_lower(i))] += count[i];
+		all += count[i];
+		if (!count[i])
+			continue;
+		assert_true(hist_next(h, &at, &n));
+		assert_int_equal(at++, i);
+		assert_int_equal(n, count[i]);
+	}
+	assert_false(hist_next(h, &at, &n));
+	assert_int_equal(h->n, all);
+	hist_octaves(h, octave);
+	assert_memory_equal(octave, want, sizeof(want));
+}
+
+/* A few samples take no memory; as soon as they are more nothing is forgotten. */
+static void few_and_many(void **state)
+{
+	static unsigned left[HIST_N], right[HIST_N], both[HIST_N];
+	uint64_t seed = 88172645463325252;
+
+	(void)state;
+	for (unsigned round = 0; round < 400; round++) {
+		unsigned na = round % 20, nb = round / 20;
+		struct hist a = { 0 }, b = { 0 };
+		memset(left, 0, sizeof(left));
+		memset(right, 0, sizeof(right));
+		for (unsigned i = 0; i < na + nb; i++) {
+			uint64_t v = random_value(&seed) >> 40;
+			(i < na ? left : right)[hist_index(v)]++;
+			assert_int_equal(hist_add(i < na ? &a : &b, v), 0);
+		}
+		assert_int_equal(a.count != NULL, na > HIST_FEW);
+		assert_says(&a, left);
+		assert_says(&b, right);
+		assert_int_equal(hist_merge(&a, &b), 0);
+		for (unsigned i = 0; i < HIST_N; i++)
+			both[i] = left[i] + right[i];
+		assert_says(&a, both);
+		hist_subtract(&a, &b);
+		assert_says(&a, left);
+		assert_int_equal(hist_fill(&b, 77, nb), 0);
+		right[hist_index(77)] += nb;
+		b.n += nb;
+		assert_says(&b, right);
+		hist_fini(&a);
+		hist_fini(&b);
+	}
+}
+
 static void octaves(void **state)
 {
 	static const struct {
@@ -284,6 +341,7 @@ int main(void)
 		cmocka_unit_test(merge_is_a_then_b),
 		cmocka_unit_test(merge_from_below),
 		cmocka_unit_test(subtract_undoes_merge),
+		cmocka_unit_test(few_and_many),
 		cmocka_unit_test(octaves),
 	};
 
