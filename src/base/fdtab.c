@@ -281,7 +281,9 @@ static void find_file(struct fdtab *t, struct fd_task *task, int fd, struct fd_s
 		return;
 	s->inode = in->inode ? in->inode : st.st_ino;
 	s->type = type_of(&st, s->path);
-	s->file = add_file(t, s->path, s->len, mount_point(t, task->tid, in->mount), &st);
+	/* Pipes, sockets and the like are on mounts of the kernel's own. */
+	uint32_t mount = *s->path == '/' ? mount_point(t, task->tid, in->mount) : 0;
+	s->file = add_file(t, s->path, s->len, mount, &st);
 }
 
 /* The slot that remembers fd, or one to use for it. NULL: out of memory. */
