@@ -75,6 +75,7 @@ static int stop(void **state)
 {
 	(void)state;
 	texts_free(&fast);
+	maps_free(&fast.maps);
 	return 0;
 }
 
@@ -93,10 +94,19 @@ static bool is_call(const uint8_t *p)
 	return p[0] == 0x0f && p[1] == 0x05;
 }
 
-static int plan_at(uint64_t at, struct plan *p)
+/* As at a new stop: what is mapped may be something else by now. */
+static int plan_again(struct space *space, uint64_t at, struct plan *p)
 {
 	memset(p, 0, sizeof(*p));
-	return text_plan(&fast, getpid(), at, p);
+	maps_forget(&fast.maps);
+	return text_plan(&fast, space, getpid(), at, p);
+}
+
+static int plan_at(uint64_t at, struct plan *p)
+{
+	struct space fresh = { .refs = 1 };
+
+	return plan_again(&fresh, at, p);
 }
 
 /* Of the only call of a function of ours: it is before the ret. */
@@ -431,25 +441,53 @@ static void remembered(void **state)
 	(void)state;
 	assert_int_equal(plan_at(at + 5, &p), 0);
 	for (int i = 0; i < 20; i++) {
-		memset(&again, 0, sizeof(again));
-		assert_int_equal(
-			text_plan_again(&fast, space, getpid(), at + 5, &again), 0);
+		assert_int_equal(plan_again(space, at + 5, &again), 0);
 		assert_memory_equal(&p, &again, sizeof(p));
-		assert_int_equal(text_plan_again(&fast, space, getpid(),
-					 address(mov_7) + 7, &again),
-			0);
-		assert_true(text_plan_again(
-				    &fast, space, getpid(), address(space), &again) < 0);
+		assert_int_equal(plan_again(space, address(mov_7) + 7, &again), 0);
+		assert_true(plan_again(space, address(space), &again) < 0);
 	}
 	munmap(m, size);
-	assert_int_equal(
-		text_plan_again(&fast, space, getpid(), at + 5, &again), -EFAULT);
+	assert_int_equal(plan_again(space, at + 5, &again), -EFAULT);
 	uint8_t *other = mmap(m, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_ptr_equal(other, m);
-	assert_int_equal(
-		text_plan_again(&fast, space, getpid(), at + 5, &again), -EACCES);
+	assert_int_equal(plan_again(space, at + 5, &again), -EACCES);
 	munmap(m, size);
 	space_put(space);
+}
+
+/* What maps_next() tells against what sscanf(3) reads of the same lines. */
+static void all_mappings(void **state)
+{
+	struct maps maps = { 0 };
+	struct mapping m;
+	size_t next = 0, lines = 0;
+
+	(void)state;
+	assert_int_equal(maps_of(&maps, getpid()), 0);
+	for (char *line = maps.text; *line; line = strchr(line, '\n') + 1, lines++) {
+		unsigned long from, to, offset, inode;
+		unsigned major, minor;
+		char mode[5];
+		int path = 0;
+		assert_int_equal(sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &from, &to,
+					 mode, &offset, &major, &minor, &inode, &path),
+			7);
+		assert_true(maps_next(&maps, &next, &m));
+		assert_int_equal(m.from, from);
+		assert_int_equal(m.to, to);
+		assert_int_equal(m.offset, offset);
+		assert_int_equal(m.inode, inode);
+		assert_int_equal(m.dev, (uint64_t)major << 32 | minor);
+		assert_memory_equal(m.mode, mode, 4);
+		size_t len = strcspn(line, "\n");
+		assert_int_equal(m.path_len, (size_t)path < len ? len - path : 0);
+		assert_memory_equal(m.path, line + len - m.path_len, m.path_len);
+	}
+	assert_false(maps_next(&maps, &next, &m));
+	assert_true(lines > 10);
+	maps_free(&maps);
+	assert_int_equal(maps_of(&maps, -1), -ENOENT);
+	maps_free(&maps);
 }
 
 /* Memory that is shared with a file is everybody's. */
@@ -541,6 +579,7 @@ int main(void)
 		TEST(changed),
 		TEST(changed_cave),
 		TEST(remembered),
+		TEST(all_mappings),
 		TEST(shared),
 		TEST(made_to_take_long),
 	};

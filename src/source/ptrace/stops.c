@@ -261,7 +261,7 @@ static bool is_thread_of(pid_t pid, pid_t tid)
 	return syscall(SYS_tgkill, pid, tid, 0) == 0;
 }
 
-static void on_birth(struct tracer *t, struct task *k)
+static void on_birth(struct tracer *t, struct task *k, bool vfork)
 {
 	unsigned long tid = 0;
 
@@ -276,7 +276,7 @@ static void on_birth(struct tracer *t, struct task *k)
 	}
 	if (child) {
 		bool held = child->held_back;
-		fast_birth(t, child, k);
+		fast_birth(t, child, k, vfork);
 		child->held_back = false;
 		child->sysmode |= k->sysmode;
 		child->clone_flag = k->clone_flag;
@@ -351,7 +351,7 @@ int stops_dispatch(struct tracer *t, struct task *k)
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
 	case PTRACE_EVENT_CLONE:
-		on_birth(t, k);
+		on_birth(t, k, event == PTRACE_EVENT_VFORK);
 		break;
 	case PTRACE_EVENT_EXEC:
 		on_exec(t, k);

@@ -108,6 +108,8 @@ struct task {
 
 	/* The fast path. */
 	struct space *space;
+	struct task *lends;  /* ... to this child, and sleeps meanwhile: vfork(2) */
+	struct task *lender; /* who does so for this one */
 	struct fd_table *files;
 	struct slot slot;
 	bool slotless;       /* it cannot have one */

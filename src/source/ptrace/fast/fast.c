@@ -59,6 +59,7 @@ void fast_close(struct tracer *t)
 	guards_free(f->guards);
 	fdtrack_free(f->track);
 	texts_free(f);
+	maps_free(&f->maps);
 	map_fini(&f->ends);
 	map_fini(&f->writer);
 	map_fini(&f->known);
@@ -88,7 +89,7 @@ static void leave_slot(struct task *child)
 		0L);
 }
 
-void fast_birth(struct tracer *t, struct task *child, struct task *parent)
+void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool vfork)
 {
 	if (!t->fast || !parent->space)
 		return;
@@ -97,6 +98,8 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent)
 	if (same(parent->tid, child->tid, KCMP_VM)) {
 		child->space = parent->space;
 		child->space->refs++;
+		if (vfork)
+			life_lend(parent, child);
 	} else {
 		child->space = space_copy(parent->space);
 		if (child->space && child->space->state == SPACE_READY &&
@@ -137,7 +140,7 @@ void fast_exec(struct tracer *t, struct task *k)
 {
 	if (!t->fast)
 		return;
-	space_put(k->space);
+	life_leave_space(k);
 	k->space = space_new();
 	if (k->space)
 		k->space->locked = k->process->locked;

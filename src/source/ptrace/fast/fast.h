@@ -15,6 +15,7 @@
  *   history.c  which file a descriptor stood for when a record was made
  *   paths.c    which file a path in a record meant
  *   text.c     which file the code of a task is from
+ *   maps.c     what is mapped where
  *   elf.c      where code can be changed, and how
  *   clock.c    time stamp counter to nanoseconds
  *   calls.c    what each call means to all of this, as data
@@ -112,9 +113,24 @@ struct code {
 	struct text *text;
 };
 
+/* What /proc/PID/maps says, while it is known. */
+struct maps {
+	char *text;
+	size_t len, cap;
+};
+
+struct mapping {
+	uint64_t from, to, offset;
+	uint64_t dev, inode; /* dev: major in the upper half */
+	const char *path;    /* not terminated */
+	size_t path_len;
+	char mode[4];
+};
+
 /* An address space: tasks that share their memory share it. */
 struct space {
 	unsigned refs;
+	unsigned asleep; /* tasks of it that have lent it: vfork(2) */
 	uint8_t state;
 	bool locked;  /* by a filter of its own: nothing more can be mapped */
 	bool barrier; /* membarrier(2) works */
@@ -181,6 +197,7 @@ struct fast {
 	unsigned after;                    /* stops of a site before it is patched */
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
+	struct maps maps;
 	struct map texts;  /* analysed files, by device and inode */
 	struct map ends;   /* file -> its size, where somebody appends */
 	struct map writer; /* ... -> the only open file that appends, or SEVERAL */
@@ -232,11 +249,19 @@ bool elf_knows(struct elf *x, uint64_t call);
 int elf_plan(struct elf *x, uint64_t call, struct plan *out);
 void elf_free(struct elf *x);
 
+/* maps.c: of a task that stands still. */
+int maps_of(struct maps *m, pid_t tid);
+bool maps_next(const struct maps *m, size_t *at, struct mapping *out);
+void maps_forget(struct maps *m);
+void maps_free(struct maps *m);
+
 /* text.c: of a task that stands still. 0, or -errno. */
-int text_plan(struct fast *f, pid_t tid, uint64_t at, struct plan *out);
-int text_plan_again(
-	struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out);
+int text_plan(struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out);
 void texts_free(struct fast *f);
+
+/* life.c */
+void life_lend(struct task *parent, struct task *child);
+void life_leave_space(struct task *k);
 
 /* space.c */
 struct space *space_new(void);
@@ -247,6 +272,11 @@ struct site *space_find(struct space *s, uint64_t at);
 struct site *space_site_of_stub(struct space *s, uint64_t ip);
 struct site *space_site_of_patch(struct space *s, uint64_t ip);
 struct site *space_site_of_cave(struct space *s, uint64_t ip);
+/* Whether nobody else runs in it. */
+static inline bool space_is_alone(const struct space *s)
+{
+	return s->refs - s->asleep <= 1;
+}
 static inline bool in_hook(uint64_t ip)
 {
 	return ip >= HOOK_AT && ip < HOOK_AT + HOOK_SIZE;
@@ -308,7 +338,7 @@ struct stand;
 int mem_open(pid_t tid);
 int mem_write(int mem, uint64_t at, const void *from, size_t len);
 int stand_begin(struct task *k, struct stand *s);
-int stand_end(struct task *k, struct stand *s, uint64_t ip);
+int stand_end(struct tracer *t, struct task *k, struct stand *s, uint64_t ip);
 int stand_anywhere(struct task *k, struct stand *s);
 struct user_regs_struct;
 int stand_call(struct tracer *t, struct task *k, const struct stand *s,
@@ -349,7 +379,7 @@ int fast_open(struct tracer *t, unsigned after);
 void fast_close(struct tracer *t);
 void fast_new(struct tracer *t, struct task *k);
 void fast_forget(struct tracer *t, struct task *k);
-void fast_birth(struct tracer *t, struct task *child, struct task *parent);
+void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool vfork);
 void fast_first_stop(struct tracer *t, struct task *k);
 void fast_exec_begin(struct tracer *t, struct task *k, pid_t former);
 void fast_exec(struct tracer *t, struct task *k);

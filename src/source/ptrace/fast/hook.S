@@ -361,8 +361,8 @@ setup_code:
 	movq	%r13, %rsi
 	movl	$16, %edx
 	syscall
-	movl	$324, %eax		/* membarrier(REGISTER_PRIVATE_EXPEDITED_SYNC_CORE) */
-	movl	$64, %edi
+	movl	$324, %eax		/* membarrier(rbp) */
+	movl	%ebp, %edi
 	xorl	%esi, %esi
 	xorl	%edx, %edx
 	syscall

@@ -23,12 +23,40 @@ void fast_new(struct tracer *t, struct task *k)
 		other && !syscall(SYS_kcmp, k->tid, other->tid, KCMP_FILES, 0, 0));
 }
 
+/* vfork(2): the parent sleeps until its child needs its memory no more. */
+void life_lend(struct task *parent, struct task *child)
+{
+	/* The child before may have gone without our having heard of it. */
+	if (parent->lends)
+		parent->lends->lender = NULL;
+	else
+		parent->space->asleep++;
+	parent->lends = child;
+	child->lender = parent;
+}
+
+static void wake(struct task *k)
+{
+	if (!k || !k->lends)
+		return;
+	k->space->asleep--;
+	k->lends->lender = NULL;
+	k->lends = NULL;
+}
+
+void life_leave_space(struct task *k)
+{
+	wake(k->lender);
+	wake(k);
+	space_put(k->space);
+	k->space = NULL;
+}
+
 void fast_forget(struct tracer *t, struct task *k)
 {
 	if (!t->fast)
 		return;
 	slot_give(t->fast, k);
-	space_put(k->space);
-	k->space = NULL;
+	life_leave_space(k);
 	history_end(t, k);
 }

@@ -51,11 +51,12 @@ void fast_forget(struct tracer *t, struct task *k)
 	(void)k;
 }
 
-void fast_birth(struct tracer *t, struct task *child, struct task *parent)
+void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool vfork)
 {
 	(void)t;
 	(void)child;
 	(void)parent;
+	(void)vfork;
 }
 
 void fast_first_stop(struct tracer *t, struct task *k)

@@ -127,7 +127,7 @@ static int write_code(struct tracer *t, struct task *k, struct stand *st, int me
 {
 	static const uint8_t breakpoint = 0xcc;
 
-	if (k->space->refs == 1)
+	if (space_is_alone(k->space))
 		return mem_write(mem, s->patch, code, s->length);
 	if (!k->space->barrier || k->space->locked)
 		return -EPERM;
@@ -194,7 +194,7 @@ static int patch(struct tracer *t, struct task *k, struct stand *st, uint64_t at
 {
 	struct plan p;
 	struct stubs *page = NULL;
-	int err = text_plan_again(t->fast, k->space, k->tid, at, &p);
+	int err = text_plan(t->fast, k->space, k->tid, at, &p);
 
 	if (!err)
 		err = setup_space(t, k, st, at);
@@ -277,11 +277,11 @@ static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 	struct site *s = space_find(k->space, at);
 	if (!err) {
 		give_slot(t, k, &st.regs);
-		stand_end(k, &st, s->stub + s->body);
+		stand_end(t, k, &st, s->stub + s->body);
 	} else {
 		s->state =
 			err == -EAGAIN && ++s->tries < TRIES ? SITE_COLD : SITE_REFUSED;
-		stand_end(k, &st, at);
+		stand_end(t, k, &st, at);
 	}
 	return 1;
 }
@@ -364,7 +364,7 @@ int patch_prepare(struct tracer *t, struct task *k, uint64_t at)
 	int err = setup_space(t, k, &st, at);
 	if (err == -ESRCH)
 		return err;
-	stand_end(k, &st, at);
+	stand_end(t, k, &st, at);
 	return 1;
 }
 
@@ -382,7 +382,7 @@ int patch_lean(struct tracer *t, struct task *k, uint64_t at)
 	int err = setup_trim(t, k, &st);
 	if (err == -ESRCH)
 		return err;
-	stand_end(k, &st, at);
+	stand_end(t, k, &st, at);
 	return 1;
 }
 
@@ -443,7 +443,7 @@ int patch_undo(struct tracer *t, struct task *k, uint64_t at)
 		close(mem);
 	if (err == -ESRCH)
 		return err;
-	stand_end(k, &st, at);
+	stand_end(t, k, &st, at);
 	sp->undone = true;
 	return 1;
 }

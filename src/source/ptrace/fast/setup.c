@@ -113,6 +113,7 @@ static int wait_for(struct tracer *t, struct task *k, int event, int request)
 static int go(struct tracer *t, struct task *k, const struct user_regs_struct *r,
 	int request, int event)
 {
+	maps_forget(&t->fast->maps);
 	if (ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 || ptrace(request, k->tid, 0, 0) < 0)
 		return -errno;
 	return wait_for(t, k, event, request);
@@ -132,8 +133,9 @@ int stand_begin(struct task *k, struct stand *s)
 }
 
 /* Go on at ip as if the call had not been begun; regs may have been changed. */
-int stand_end(struct task *k, struct stand *s, uint64_t ip)
+int stand_end(struct tracer *t, struct task *k, struct stand *s, uint64_t ip)
 {
+	maps_forget(&t->fast->maps);
 	s->regs.rip = ip;
 	s->regs.rax = s->regs.orig_rax;
 	s->regs.orig_rax = -1;
@@ -254,31 +256,27 @@ static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
 }
 
 /* A free place for a page near code. 0: none. */
-static uint64_t find_gap(pid_t tid, uint64_t near)
+static uint64_t find_gap(struct maps *maps, pid_t tid, uint64_t near)
 {
-	char name[48], line[512];
-	uint64_t from, to, end = 0x10000, best = 0, best_far = STUB_REACH;
+	uint64_t end = 0x10000, best = 0, best_far = STUB_REACH;
+	struct mapping m;
+	size_t next = 0;
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", tid);
-	FILE *f = fopen(name, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) != 2)
-			continue;
+	if (maps_of(maps, tid) < 0)
+		return 0;
+	for (; maps_next(maps, &next, &m); end = m.to) {
 		/* Not next to another mapping, which may be to grow. */
-		if (from >= end + 0x40000) {
-			uint64_t lo = end + 0x20000, hi = from - 0x20000;
-			uint64_t at = near < lo ? lo : near > hi ? hi : near;
-			at &= ~UINT64_C(0xfff);
-			uint64_t far = at > near ? at - near : near - at;
-			if (far < best_far && (at < HOOK_AT || at >= WINDOW_END)) {
-				best = at;
-				best_far = far;
-			}
+		if (m.from < end + 0x40000)
+			continue;
+		uint64_t lo = end + 0x20000, hi = m.from - 0x20000;
+		uint64_t at = near < lo ? lo : near > hi ? hi : near;
+		at &= ~UINT64_C(0xfff);
+		uint64_t far = at > near ? at - near : near - at;
+		if (far < best_far && (at < HOOK_AT || at >= WINDOW_END)) {
+			best = at;
+			best_far = far;
 		}
-		end = to;
 	}
-	if (f)
-		fclose(f);
 	return best;
 }
 
@@ -364,26 +362,30 @@ static int add_stubs(struct tracer *t, struct task *k, uint64_t at)
 }
 
 /*
- * The slots, and stubs near an address. With the hook they fill the window up to the
- * shadow, so that a gs of the program's own is never taken for ours.
+ * The slots, and stubs in a gap. With the hook they fill the window up to the shadow, so
+ * that a gs of the program's own is never taken for ours.
  */
-static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t near)
+static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t gap)
 {
 	struct space *sp = k->space;
 	struct user_regs_struct r = s->entry;
-	uint64_t gap = find_gap(k->tid, near), ready = READY;
+	uint64_t ready = READY;
 
-	if (!gap)
-		return -ENOMEM;
 	r.r13 = (uint64_t)SLOTS_MAX * SLOT_SIZE;
 	r.r14 = gap;
 	r.r15 = 4096;
+	/* While only one task runs this is cheap; later it takes milliseconds. */
+	bool early = sp->refs == 1;
+	r.rbp = early ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE
+		      : MEMBARRIER_CMD_QUERY;
 	int err = run(t, k, &r, setup_code, setup_trap);
 	if (err < 0)
 		return err;
 	if (r.rbx == SLOTS_AT && r.r15 == gap)
 		sp->rings = take_file(t, k, (int)r.r12, r.r13);
-	sp->barrier = r.rbp == 0;
+	sp->barrier = early ? !r.rbp
+			    : (int64_t)r.rbp > 0 &&
+				      r.rbp & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE;
 	/* The close itself, of the file of slots. */
 	if (ptrace(PTRACE_SYSCALL, k->tid, 0, 0) < 0)
 		return -errno;
@@ -439,11 +441,12 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	if (sp->state == SPACE_REFUSED || sp->locked)
 		return -EPERM;
 	sp->state = SPACE_REFUSED;
-	if (!may_reserve(k->tid))
+	uint64_t gap = may_reserve(k->tid) ? find_gap(&t->fast->maps, k->tid, near) : 0;
+	if (!gap)
 		return -ENOMEM;
 	int err = map_hook(t, k, s);
 	if (!err)
-		err = map_slots(t, k, s, near);
+		err = map_slots(t, k, s, gap);
 	if (!err) {
 		sp->state = SPACE_READY;
 		history_take_stock(t, k);
@@ -456,7 +459,7 @@ int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 {
 	struct user_regs_struct r = s->entry;
 
-	r.r14 = find_gap(k->tid, near);
+	r.r14 = find_gap(&t->fast->maps, k->tid, near);
 	r.r15 = 4096;
 	if (!r.r14 || k->space->locked)
 		return -ENOMEM;

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,42 +27,19 @@ struct text {
 	struct text *older; /* what it was before it changed */
 };
 
-/* A mapping of code, as /proc/PID/maps tells. */
-struct mapping {
-	uint64_t from, to, offset;
-	uint64_t dev, inode;
-	char path[PATH_MAX];
-};
-
 /* The mapping around an address, if it is code from a file that is not writable. */
-static int find_mapping(pid_t tid, uint64_t at, struct mapping *m)
+static int find_mapping(struct fast *f, pid_t tid, uint64_t at, struct mapping *m)
 {
-	char name[48], line[PATH_MAX + 128], mode[8];
-	int err = -EFAULT, from = 0;
-	unsigned major, minor;
+	size_t next = 0;
+	int err = maps_of(&f->maps, tid);
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", tid);
-	FILE *f = fopen(name, "re");
-	if (!f)
-		return -errno;
-	while (fgets(line, sizeof(line), f)) {
-		if (sscanf(line,
-			    "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64
-			    " %n",
-			    &m->from, &m->to, mode, &m->offset, &major, &minor, &m->inode,
-			    &from) != 7 ||
-			at < m->from || at >= m->to)
-			continue;
-		line[strcspn(line, "\n")] = 0;
-		m->dev = (uint64_t)major << 32 | minor;
-		snprintf(m->path, sizeof(m->path), "%s", line + from);
-		err = m->inode && mode[1] != 'w' && mode[2] == 'x' && mode[3] == 'p'
-			      ? 0
-			      : -EACCES;
-		break;
-	}
-	fclose(f);
-	return err;
+	while (!err && maps_next(&f->maps, &next, m))
+		if (at >= m->from && at < m->to)
+			return m->inode && m->mode[1] != 'w' && m->mode[2] == 'x' &&
+					       m->mode[3] == 'p'
+				       ? 0
+				       : -EACCES;
+	return err ? err : -EFAULT;
 }
 
 static void text_free(struct text *x)
@@ -89,7 +65,9 @@ static int text_open(pid_t tid, const struct mapping *m, struct stat *st)
 {
 	char path[PATH_MAX + 48];
 
-	snprintf(path, sizeof(path), "/proc/%d/root%s", tid, m->path);
+	if (m->path_len > PATH_MAX)
+		return -ENOEXEC;
+	snprintf(path, sizeof(path), "/proc/%d/root%.*s", tid, (int)m->path_len, m->path);
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -ENOEXEC;
@@ -142,11 +120,12 @@ static int compare(pid_t tid, uint64_t at, const struct plan *p)
 }
 
 /* A call that is asked for the first time. */
-static int look_at_file(const struct code *c, pid_t tid, uint64_t at, struct plan *out)
+static int look_at_file(
+	struct fast *f, const struct code *c, pid_t tid, uint64_t at, struct plan *out)
 {
 	struct mapping m;
 	struct stat st;
-	int err = find_mapping(tid, at, &m);
+	int err = find_mapping(f, tid, at, &m);
 	int fd = err < 0 ? err : text_open(tid, &m, &st);
 
 	if (fd < 0)
@@ -164,11 +143,12 @@ static int look_at_file(const struct code *c, pid_t tid, uint64_t at, struct pla
 	return err;
 }
 
-static int plan_in(const struct code *c, pid_t tid, uint64_t at, struct plan *out)
+static int plan_in(
+	struct fast *f, const struct code *c, pid_t tid, uint64_t at, struct plan *out)
 {
 	uint64_t call = at - c->from + c->offset;
 	int err = elf_knows(c->text->elf, call) ? elf_plan(c->text->elf, call, out)
-						: look_at_file(c, tid, at, out);
+						: look_at_file(f, c, tid, at, out);
 
 	return err < 0 ? err : compare(tid, at, out);
 }
@@ -177,7 +157,7 @@ static int find_code(struct fast *f, pid_t tid, uint64_t at, struct code *out)
 {
 	struct mapping m;
 	struct stat st;
-	int err = find_mapping(tid, at, &m);
+	int err = find_mapping(f, tid, at, &m);
 	int fd = err < 0 ? err : text_open(tid, &m, &st);
 
 	if (fd < 0)
@@ -187,21 +167,12 @@ static int find_code(struct fast *f, pid_t tid, uint64_t at, struct code *out)
 	return out->text ? 0 : -ENOMEM;
 }
 
-int text_plan(struct fast *f, pid_t tid, uint64_t at, struct plan *out)
-{
-	struct code c;
-	int err = find_code(f, tid, at, &c);
-
-	return err < 0 ? err : plan_in(&c, tid, at, out);
-}
-
 /* What was mapped there before most likely still is: the bytes are compared anyway. */
-int text_plan_again(
-	struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out)
+int text_plan(struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out)
 {
 	for (unsigned i = 0; i < SPACE_CODES; i++)
 		if (at >= s->code[i].from && at < s->code[i].to &&
-			!plan_in(&s->code[i], tid, at, out))
+			!plan_in(f, &s->code[i], tid, at, out))
 			return 0;
 	struct code *c = &s->code[s->ncodes++ % SPACE_CODES];
 	int err = find_code(f, tid, at, c);
@@ -209,5 +180,5 @@ int text_plan_again(
 		*c = (struct code){ 0 };
 		return err;
 	}
-	return plan_in(c, tid, at, out);
+	return plan_in(f, c, tid, at, out);
 }
