@@ -4,6 +4,7 @@
 #include "../../src/source/ptrace/tracer.h"
 #include "iops/launch.h"
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
@@ -66,11 +67,11 @@ static bool is(const char *name, const char *other)
 static const struct {
 	const char *name;
 	int arg;
-	uint64_t stops;
+	uint64_t stops, too;
 } by_argument[] = {
-	{ "clone", 0, CLONE_UNTRACED | CLONE_VM },
-	{ "fcntl", 1, 0 /* F_DUPFD */ },
-	{ "prctl", 0, PR_SET_SECCOMP },
+	{ "clone", 0, CLONE_UNTRACED | CLONE_VM, CLONE_THREAD | CLONE_VM },
+	{ "fcntl", 1, F_DUPFD, F_SETFL },
+	{ "prctl", 0, PR_SET_SECCOMP, PR_SET_TSC },
 };
 
 static int decides(const char *name)
@@ -118,6 +119,8 @@ static void check(const struct syscall_set *want, bool patch,
 		fail_msg("number %d of ABI %d: %d", nr, (int)a->abi, does);
 	if (by >= 0) {
 		d.args[by_argument[by].arg] = by_argument[by].stops;
+		assert_true(stopped(answer(code, n, d)));
+		d.args[by_argument[by].arg] = by_argument[by].too;
 		assert_true(stopped(answer(code, n, d)));
 	}
 }

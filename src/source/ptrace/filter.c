@@ -84,8 +84,8 @@ static const struct condition {
 	uint32_t value[3];
 	unsigned n;
 } conditions[] = {
-	/* A child that hides from us. */
-	{ "clone", 0, true, { CLONE_UNTRACED }, 1 },
+	/* A child that hides from us; a thread, before there is any. */
+	{ "clone", 0, true, { CLONE_UNTRACED | CLONE_THREAD }, 1 },
 	{ "fcntl", 1, false, { F_DUPFD, F_DUPFD_CLOEXEC, F_SETFL }, 3 },
 	{ "prctl", 0, false, { PR_SET_SECCOMP, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH },
 		3 },

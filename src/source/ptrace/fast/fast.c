@@ -193,6 +193,25 @@ static bool judges_place_of_sites(struct task *k, const struct __ptrace_syscall_
 		       judges_places(k, prctl));
 }
 
+/* A call that makes a thread, in an address space that has none yet. */
+static bool makes_first_thread(
+	const struct task *k, const struct __ptrace_syscall_info *in)
+{
+	uint64_t flags = in->entry.args[0];
+	const struct space *s = k->space;
+
+	if (s->registered || s->refs > 1 || s->locked || s->state == SPACE_REFUSED)
+		return false;
+	if (in->entry.nr == SYS_clone3) {
+		if (tracee_read(k->tid, in->entry.args[0], &flags, sizeof(flags)) !=
+			sizeof(flags))
+			return false;
+	} else if (in->entry.nr != SYS_clone) {
+		return false;
+	}
+	return flags & CLONE_THREAD;
+}
+
 /*
  * At the stop before a call. 1: its site was patched, and the task is to be resumed;
  * 0: the call goes on; -ESRCH: it stands elsewhere.
@@ -225,6 +244,8 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 		if (k->space->state == SPACE_COLD)
 			return patch_prepare(t, k, ip - 2);
 	}
+	if (makes_first_thread(k, in))
+		return patch_before_threads(t, k, ip - 2);
 	if (!is_shape(t->fast, in->entry.nr))
 		return 0;
 	int row = t->row[ABI_X86_64][in->entry.nr];

@@ -132,12 +132,13 @@ struct space {
 	unsigned refs;
 	unsigned asleep; /* tasks of it that have lent it: vfork(2) */
 	uint8_t state;
-	bool locked;  /* by a filter of its own: nothing more can be mapped */
-	bool barrier; /* membarrier(2) works */
-	bool undone;  /* the patches were taken back */
-	bool lean;    /* its memory is locked: no more than what is used is mapped */
-	bool quit;    /* nothing of it is to be dispatched any more */
-	bool left;    /* some of its tasks have been let go */
+	bool locked;     /* by a filter of its own: nothing more can be mapped */
+	bool barrier;    /* membarrier(2) works */
+	bool registered; /* ... and the kernel has been told that we want it */
+	bool undone;     /* the patches were taken back */
+	bool lean;       /* its memory is locked: no more than what is used is mapped */
+	bool quit;       /* nothing of it is to be dispatched any more */
+	bool left;       /* some of its tasks have been let go */
 	unsigned hits;
 	struct rings *rings;
 	struct map index; /* address of a site -> its number plus 1 */
@@ -347,6 +348,7 @@ int stand_back(struct tracer *t, struct task *k, struct stand *s);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 int setup_trim(struct tracer *t, struct task *k, struct stand *s);
+int setup_register(struct tracer *t, struct task *k, const struct stand *s);
 int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s);
 
 /* patch.c */
@@ -355,6 +357,7 @@ int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops);
 int patch_lean(struct tracer *t, struct task *k, uint64_t at);
 int patch_dispatched(struct tracer *t, struct task *k, uint64_t at);
 void patch_restore(struct space *sp, pid_t tid);
+int patch_before_threads(struct tracer *t, struct task *k, uint64_t at);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
 void patch_again(struct tracer *t, struct task *k, struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);

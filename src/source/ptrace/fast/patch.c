@@ -354,6 +354,22 @@ void patch_restore(struct space *sp, pid_t tid)
 		close(mem);
 }
 
+/* Before the first thread: what would take long later. Results as those of patch_hot().
+ */
+int patch_before_threads(struct tracer *t, struct task *k, uint64_t at)
+{
+	struct stand st;
+
+	k->space->registered = true;
+	if (stand_begin(k, &st) < 0)
+		return 0;
+	int err = setup_register(t, k, &st);
+	if (err == -ESRCH)
+		return err;
+	stand_end(t, k, &st, at);
+	return 1;
+}
+
 /* Before the target closes itself up: everything that later patches could need. */
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at)
 {

@@ -374,8 +374,7 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 	r.r13 = (uint64_t)SLOTS_MAX * SLOT_SIZE;
 	r.r14 = gap;
 	r.r15 = 4096;
-	/* While only one task runs this is cheap; later it takes milliseconds. */
-	bool early = sp->refs == 1;
+	bool early = sp->refs == 1 || sp->registered;
 	r.rbp = early ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE
 		      : MEMBARRIER_CMD_QUERY;
 	int err = run(t, k, &r, setup_code, setup_trap);
@@ -491,6 +490,20 @@ static int barrier(struct tracer *t, struct task *k, struct stand *s, int comman
 	r.r13 = command;
 	int err = run(t, k, &r, setup_barrier, setup_barrier_trap);
 	return err < 0 ? err : (int)r.rbx;
+}
+
+/*
+ * To register takes no time while there is one task, but milliseconds once there are more
+ * of them: the kernel waits until every CPU has been elsewhere. In place of a call.
+ */
+int setup_register(struct tracer *t, struct task *k, const struct stand *s)
+{
+	struct user_regs_struct r = s->entry;
+
+	r.orig_rax = r.rax = SYS_membarrier;
+	r.rdi = MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE;
+	r.rsi = r.rdx = 0;
+	return go(t, k, &r, PTRACE_SYSCALL, 0);
 }
 
 /* All CPUs that run this address space see what was written. A copy has to register. */
