@@ -89,10 +89,15 @@ struct value column_value(const struct column *c, struct line *l);
 /* The series of a class in a line; an empty one where there is none. */
 const struct series *line_series(const struct line *l, unsigned class);
 
-/* Lines of a breakdown, largest first. NULL if none or no memory. Free by lines_free().
- */
-struct line *lines_new(const struct report_in *in, enum dim dim, size_t *n);
-void lines_free(struct line *l, size_t n);
+/* The first n lines of a breakdown, in their order, of all that there are. */
+struct lines {
+	struct line *line;
+	size_t n, all;
+};
+
+/* top: how many lines at most; 0: all. To be freed by lines_fini(). 0 or -ENOMEM. */
+int lines_of(const struct report_in *in, enum dim dim, size_t top, struct lines *out);
+void lines_fini(struct lines *l);
 
 struct report {
 	const char *name;

@@ -57,10 +57,10 @@ static size_t all_columns(enum dim dim, struct column *out)
 static int render_by(FILE *out, const struct report_in *in, enum dim dim)
 {
 	struct column column[256];
-	size_t ncolumns = 0, n;
-	struct line *l = lines_new(in, dim, &n);
+	size_t ncolumns = 0;
+	struct lines l;
 
-	if (!l)
+	if (lines_of(in, dim, in->view->top, &l) < 0)
 		return -ENOMEM;
 	if (in->view->ncolumns)
 		for (; ncolumns < in->view->ncolumns; ncolumns++)
@@ -72,15 +72,15 @@ static int render_by(FILE *out, const struct report_in *in, enum dim dim)
 		put_name(out, &column[c]);
 	}
 	fputs("\r\n", out);
-	for (size_t i = 0; i < n && (!in->view->top || i < in->view->top); i++) {
+	for (size_t i = 0; i < l.n; i++) {
 		for (size_t c = 0; c < ncolumns; c++) {
-			struct value v = column_value(&column[c], &l[i]);
+			struct value v = column_value(&column[c], &l.line[i]);
 			fputs(c ? "," : "", out);
 			put_value(out, &v);
 		}
 		fputs("\r\n", out);
 	}
-	lines_free(l, n);
+	lines_fini(&l);
 	return 0;
 }
 

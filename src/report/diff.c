@@ -119,19 +119,18 @@ static struct change *change_of(struct changes *list, uint32_t id, const char *n
 static int add_side(
 	struct changes *list, const struct report_in *in, enum dim dim, int side)
 {
-	size_t n;
-	struct line *l = lines_new(in, dim, &n);
-	int err = l ? 0 : -ENOMEM;
+	struct lines l;
+	int err = lines_of(in, dim, 0, &l);
 
-	for (size_t i = 0; i < n && !err; i++) {
-		uint32_t key = (uint32_t)l[i].row->key[0];
+	for (size_t i = 0; i < l.n && !err; i++) {
+		uint32_t key = (uint32_t)l.line[i].row->key[0];
 		uint32_t id = dim == DIM_FILE ? names_file(in->names, key)->path : key;
 		const char *name = dim == DIM_FILE ? names_get(in->names, id)
 						   : names_call_name(in->names, key);
 		struct change *c = change_of(list, id, *name ? name : "(unknown)");
-		err = c ? add_line(&c->side[side], &l[i]) : -ENOMEM;
+		err = c ? add_line(&c->side[side], &l.line[i]) : -ENOMEM;
 	}
-	lines_free(l, n);
+	lines_fini(&l);
 	return err;
 }
 

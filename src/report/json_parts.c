@@ -205,26 +205,24 @@ static cJSON *line_object(struct line *l)
 
 int json_breakdown(FILE *out, const struct report_in *in, enum dim dim)
 {
-	size_t n, nproc;
-	struct line *l = lines_new(in, dim, &n);
+	size_t nproc;
+	struct lines l;
 	const char *comma = "";
 	bool *seen = NULL;
 
 	stats_procs(in->stats, &nproc);
-	if (dim == DIM_PROCESS && !(seen = calloc(nproc + 1, sizeof(*seen)))) {
-		lines_free(l, n);
+	if (dim == DIM_PROCESS && !(seen = calloc(nproc + 1, sizeof(*seen))))
 		return -ENOMEM;
-	}
-	if (!l) {
+	if (lines_of(in, dim, 0, &l) < 0) {
 		free(seen);
 		return -ENOMEM;
 	}
 	fprintf(out, "\n  \"%s\": [", dim_name(dim));
-	for (size_t i = 0; i < n; i++, comma = ",") {
+	for (size_t i = 0; i < l.n; i++, comma = ",") {
 		fprintf(out, "%s\n   ", comma);
-		json_put(out, line_object(&l[i]));
+		json_put(out, line_object(&l.line[i]));
 		if (seen)
-			seen[l[i].row->key[0]] = true;
+			seen[l.line[i].row->key[0]] = true;
 	}
 	for (size_t i = 0; seen && i < nproc; i++)
 		if (!seen[i]) {
@@ -233,7 +231,7 @@ int json_breakdown(FILE *out, const struct report_in *in, enum dim dim)
 		}
 	fputs(" ]", out);
 	free(seen);
-	lines_free(l, n);
+	lines_fini(&l);
 	return 0;
 }
 

@@ -278,10 +278,13 @@ static void default_columns(enum dim dim, struct grid *g, bool meta)
 }
 
 /* Metadata has columns where it was asked for, and there was any. */
-static bool any_meta(const struct line *l, size_t n)
+static bool any_meta(const struct report_in *in, enum dim dim)
 {
-	for (size_t i = 0; l && i < n; i++)
-		if (l[i].row->series[CLASS_META])
+	size_t n;
+	const struct row *row = stats_rows(in->stats, dim, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (row[i].series[CLASS_META] && (dim != DIM_ERROR || row[i].key[0]))
 			return true;
 	return false;
 }
@@ -372,37 +375,36 @@ static int breakdown(FILE *out, const struct report_in *in, enum dim dim)
 {
 	const struct view *v = in->view;
 	struct grid g = { .n = 0 };
-	size_t n, shown;
-	struct line *l = lines_new(in, dim, &n);
+	struct lines l;
+	int err = lines_of(in, dim, v->top, &l);
 	struct libscols_table *tb = table_new(v);
 	char title[64];
-	int err = l && tb ? 0 : -ENOMEM;
 
-	shown = v->top && v->top < n ? v->top : n;
+	err = err ? err : tb ? 0 : -ENOMEM;
 	for (; g.n < v->ncolumns; g.n++)
 		g.column[g.n] = v->column[g.n];
 	if (!g.n)
-		default_columns(dim, &g, any_meta(l, n));
+		default_columns(dim, &g, any_meta(in, dim));
 
-	size_t room = err ? 0 : text_room(&g, l, shown, v);
+	size_t room = err ? 0 : text_room(&g, l.line, l.n, v);
 	for (unsigned c = 0; c < g.n && !err; c++)
 		err = add_column(tb, title_of(g.column[c], v->ncolumns, title),
-			      !is_text(g.column[c], l, shown))
+			      !is_text(g.column[c], l.line, l.n))
 			      ? 0
 			      : -ENOMEM;
-	for (size_t i = 0; i < shown && !err; i++) {
+	for (size_t i = 0; i < l.n && !err; i++) {
 		struct libscols_line *ln = scols_table_new_line(tb, NULL);
-		err = ln ? fill_line(ln, &g, &l[i], room) : -ENOMEM;
+		err = ln ? fill_line(ln, &g, &l.line[i], room) : -ENOMEM;
 	}
-	if (!err && shown) {
+	if (!err && l.n) {
 		fputc('\n', out);
 		err = print_table(out, tb);
 	}
-	if (!err && shown < n)
-		fprintf(out, "... and %zu more; --top 0 shows all\n", n - shown);
+	if (!err && l.n < l.all)
+		fprintf(out, "... and %zu more; --top 0 shows all\n", l.all - l.n);
 	if (tb)
 		scols_unref_table(tb);
-	lines_free(l, n);
+	lines_fini(&l);
 	return err;
 }
 

@@ -341,17 +341,18 @@ static void column_names(void **state)
 /* The paths of the rows, as the view sorts them. */
 static void assert_order(const char *const *want, size_t n)
 {
-	size_t got;
-	struct line *l = lines_new(&in, DIM_FILE, &got);
+	struct lines l;
 	struct column path;
 
-	assert_int_equal(got, n);
+	assert_int_equal(lines_of(&in, DIM_FILE, 0, &l), 0);
+	assert_int_equal(l.n, n);
+	assert_int_equal(l.all, n);
 	assert_true(column_find("path", &path));
 	for (size_t i = 0; i < n; i++) {
-		struct value v = column_value(&path, &l[i]);
+		struct value v = column_value(&path, &l.line[i]);
 		assert_string_equal(v.type == VALUE_STR ? v.str : "", want[i]);
 	}
-	lines_free(l, got);
+	lines_fini(&l);
 }
 
 static void order(void **state)
@@ -379,7 +380,7 @@ static void order_with_unknown(void **state)
 {
 	struct column sort;
 	char path[8], last[8] = "";
-	size_t n;
+	struct lines l;
 
 	(void)state;
 	put_rw(OP_READ, 0, 1000);
@@ -389,15 +390,50 @@ static void order_with_unknown(void **state)
 	}
 	assert_true(column_find("path", &sort));
 	view.sort = &sort;
-	struct line *l = lines_new(&in, DIM_FILE, &n);
-	for (size_t i = 0; i < n; i++) {
-		struct value v = column_value(&sort, &l[i]);
+	assert_int_equal(lines_of(&in, DIM_FILE, 0, &l), 0);
+	for (size_t i = 0; i < l.n; i++) {
+		struct value v = column_value(&sort, &l.line[i]);
 		if (v.type != VALUE_STR)
 			continue;
 		assert_true(strcmp(last, v.str) < 0);
 		snprintf(last, sizeof(last), "%s", v.str);
 	}
-	lines_free(l, n);
+	lines_fini(&l);
+}
+
+/* However few are wanted, they are the first of all. */
+static void the_first(void **state)
+{
+	static const char *const by[] = { "bytes", "path", "latency_ns_p50", "errors" };
+	struct column sort;
+	struct lines all, few;
+	char path[8];
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		snprintf(path, sizeof(path), "/%02d", i * 37 % 100);
+		for (int n = 0; n <= i % 12; n++)
+			put_rw(i % 3 ? OP_READ : OP_WRITE, add_file(path, FILE_REGULAR),
+				i % 7 ? i * 53 % 17 * 100 : -EIO);
+	}
+	for (size_t b = 0; b <= sizeof(by) / sizeof(*by); b++) {
+		view.sort = b ? &sort : NULL;
+		assert_true(!b || column_find(by[b - 1], &sort));
+		assert_int_equal(lines_of(&in, DIM_FILE, 0, &all), 0);
+		assert_int_equal(all.n, 100);
+		for (size_t top = 1; top <= 101; top++) {
+			assert_int_equal(lines_of(&in, DIM_FILE, top, &few), 0);
+			assert_int_equal(few.all, 100);
+			assert_int_equal(few.n, top < 100 ? top : 100);
+			for (size_t i = 0; i < few.n; i++) {
+				assert_ptr_equal(few.line[i].row, all.line[i].row);
+				assert_int_equal(few.line[i].all.latency.n,
+					all.line[i].all.latency.n);
+			}
+			lines_fini(&few);
+		}
+		lines_fini(&all);
+	}
 }
 
 int main(void)
@@ -413,6 +449,7 @@ int main(void)
 		TEST(column_names),
 		TEST(order),
 		TEST(order_with_unknown),
+		TEST(the_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
