@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -117,10 +119,32 @@ static void lift_limits(struct rlimit old[NLIMITED])
 	}
 }
 
+/*
+ * Where execvp(3) will find a command, to spare it the attempts before: each of them stops
+ * twice. false: let it look itself, and say what is wrong.
+ */
+static bool find_command(const char *name, char path[PATH_MAX])
+{
+	const char *dirs = getenv("PATH");
+	struct stat st;
+
+	if (!*name || strchr(name, '/'))
+		return false;
+	for (size_t n; dirs; dirs = dirs[n] ? dirs + n + 1 : NULL) {
+		n = strcspn(dirs, ":");
+		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)n, dirs, n ? "/" : "",
+			    name) >= PATH_MAX)
+			return false;
+		if (!stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK))
+			return true;
+	}
+	return false;
+}
+
 static void become_command(
 	struct launch *l, const struct options *o, const struct rlimit *old)
 {
-	char how = 0;
+	char how = 0, path[PATH_MAX];
 
 	for (int i = 0; i < NLIMITED; i++)
 		setrlimit(limited[i], &old[i]);
@@ -135,6 +159,7 @@ static void become_command(
 		l->exec_errno = errno;
 		_exit(EXIT_FAILED);
 	}
+	bool found = find_command(o->argv[0], path);
 	if (how != LAUNCH_PLAIN) {
 		int err = filter_install(&o->want, how == LAUNCH_PATCH);
 		if (err < 0) {
@@ -142,6 +167,8 @@ static void become_command(
 			raise(SIGSTOP); /* only the tracer sees it */
 		}
 	}
+	if (found)
+		execv(path, o->argv);
 	execvp(o->argv[0], o->argv);
 	l->exec_errno = errno;
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
