@@ -120,8 +120,8 @@ static void lift_limits(struct rlimit old[NLIMITED])
 }
 
 /*
- * Where execvp(3) will find a command, to spare it the attempts before: each of them stops
- * twice. false: let it look itself, and say what is wrong.
+ * Where execvp(3) will find a command, to spare it the attempts before: each of them
+ * stops twice. false: let it look itself, and say what is wrong.
  */
 static bool find_command(const char *name, char path[PATH_MAX])
 {

@@ -199,6 +199,7 @@ struct fast {
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
+	unsigned nkept;    /* of them, files that stay mapped */
 	struct map texts;  /* analysed files, by device and inode */
 	struct map ends;   /* file -> its size, where somebody appends */
 	struct map writer; /* ... -> the only open file that appends, or SEVERAL */

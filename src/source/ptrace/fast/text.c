@@ -18,12 +18,16 @@
 
 enum { JUMP = 5 };
 
-/* A file, mapped only while it is looked at: one that can be unmounted must not be busy.
+/*
+ * A file. It is mapped while it is looked at, and kept only where nothing can be
+ * unmounted: else it would be busy.
  */
 struct text {
 	size_t size;
 	struct timespec changed;
 	struct elf *elf;
+	uint8_t *file; /* what is kept of it, or NULL; then also: */
+	int fd;
 	struct text *older; /* what it was before it changed */
 };
 
@@ -46,6 +50,10 @@ static void text_free(struct text *x)
 {
 	while (x) {
 		struct text *older = x->older;
+		if (x->file) {
+			munmap(x->file, x->size);
+			close(x->fd);
+		}
 		elf_free(x->elf);
 		free(x);
 		x = older;
@@ -119,27 +127,76 @@ static int compare(pid_t tid, uint64_t at, const struct plan *p)
 	return 0;
 }
 
+/* Whether a kept file is what it was, and what is mapped there. */
+static bool is_there(const struct text *x, pid_t tid, uint64_t at, uint64_t call)
+{
+	enum { AROUND = 64 };
+	uint8_t now[2 * AROUND];
+	struct stat st;
+
+	return call >= AROUND && call + AROUND <= x->size && !fstat(x->fd, &st) &&
+	       is_same(x, &st) &&
+	       tracee_read(tid, at - AROUND, now, sizeof(now)) == sizeof(now) &&
+	       !memcmp(now, x->file + call - AROUND, sizeof(now));
+}
+
+/* The id of the mount of an open file or of a path; 0: not known. Linux 5.8. */
+static uint64_t mount_of(int fd, const char *path)
+{
+	struct statx sx;
+
+	return !statx(fd, path, AT_EMPTY_PATH, STATX_MNT_ID, &sx) &&
+			       sx.stx_mask & STATX_MNT_ID
+		       ? sx.stx_mnt_id
+		       : 0;
+}
+
+/* Keep a file that lies on our own root: takes over both. */
+static bool keep(struct fast *f, struct text *x, int fd, void *file)
+{
+	enum { MANY = 16 };
+	uint64_t mount = x->file || f->nkept >= MANY ? 0 : mount_of(fd, "");
+
+	if (!mount || mount != mount_of(AT_FDCWD, "/"))
+		return false;
+	f->nkept++;
+	x->file = file;
+	x->fd = fd;
+	return true;
+}
+
+static int plan_with(struct text *x, uint8_t *file, uint64_t call, struct plan *out)
+{
+	elf_bytes(x->elf, file);
+	int err = elf_plan(x->elf, call, out);
+	elf_bytes(x->elf, NULL);
+	return err;
+}
+
 /* A call that is asked for the first time. */
 static int look_at_file(
 	struct fast *f, const struct code *c, pid_t tid, uint64_t at, struct plan *out)
 {
+	struct text *x = c->text;
+	uint64_t call = at - c->from + c->offset;
 	struct mapping m;
 	struct stat st;
+
+	if (x->file && is_there(x, tid, at, call))
+		return plan_with(x, x->file, call, out);
 	int err = find_mapping(f, tid, at, &m);
 	int fd = err < 0 ? err : text_open(tid, &m, &st);
-
 	if (fd < 0)
 		return fd;
-	void *file = !is_same(c->text, &st)
+	void *file = !is_same(x, &st)
 			     ? MAP_FAILED
-			     : mmap(NULL, c->text->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (file == MAP_FAILED)
-		return -ESTALE;
-	elf_bytes(c->text->elf, file);
-	err = elf_plan(c->text->elf, at - c->from + c->offset, out);
-	elf_bytes(c->text->elf, NULL);
-	munmap(file, c->text->size);
+			     : mmap(NULL, x->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	err = file == MAP_FAILED ? -ESTALE : plan_with(x, file, call, out);
+	if (file == MAP_FAILED || !keep(f, x, fd, file)) {
+		close(fd);
+		if (file != MAP_FAILED)
+			munmap(file, x->size);
+	}
 	return err;
 }
 
