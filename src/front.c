@@ -119,6 +119,13 @@ static void lift_limits(struct rlimit old[NLIMITED])
 	}
 }
 
+/* What execvp(3) makes nothing of. */
+static bool is_missing(int err)
+{
+	return err == ENOENT || err == ENOTDIR || err == EACCES || err == ESTALE ||
+	       err == ENODEV || err == ETIMEDOUT;
+}
+
 /*
  * Where execvp(3) will find a command, to spare it the attempts before: each of them
  * stops twice. false: let it look itself, and say what is wrong.
@@ -135,8 +142,11 @@ static bool find_command(const char *name, char path[PATH_MAX])
 		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)n, dirs, n ? "/" : "",
 			    name) >= PATH_MAX)
 			return false;
-		if (!stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK))
-			return true;
+		if (!stat(path, &st))
+			return S_ISREG(st.st_mode) &&
+			       !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
+		if (!is_missing(errno))
+			return false;
 	}
 	return false;
 }

@@ -95,8 +95,20 @@ static bool next_of_few(const struct hist *h, unsigned *index, uint64_t *n)
 		*n = h->few[i] == at ? *n + 1 : 1;
 		at = h->few[i];
 	}
-	*index = at;
+	if (at < HIST_N)
+		*index = at;
 	return at < HIST_N;
+}
+
+static int make_room_for_few(struct hist *to, const struct hist *from)
+{
+	unsigned lo = HIST_N, hi = 0;
+
+	for (unsigned i = 0; i < from->nfew; i++) {
+		lo = from->few[i] < lo ? from->few[i] : lo;
+		hi = from->few[i] > hi ? from->few[i] : hi;
+	}
+	return from->nfew ? make_room(to, lo, hi, from->nfew) : 0;
 }
 
 bool hist_next(const struct hist *h, unsigned *index, uint64_t *n)
@@ -116,19 +128,14 @@ bool hist_next(const struct hist *h, unsigned *index, uint64_t *n)
 
 int hist_merge(struct hist *to, const struct hist *from)
 {
-	unsigned lo = 0, hi = 0;
+	unsigned lo = from->first, hi = lo + from->len - 1;
 	uint64_t n;
 
 	if (!from->n)
 		return 0;
-	if (from->len) {
-		lo = from->first;
-		hi = lo + from->len - 1;
-	} else if (next_of_few(from, &lo, &n)) {
-		for (unsigned i = 0; i < from->nfew; i++)
-			hi = from->few[i] > hi ? from->few[i] : hi;
-	}
-	if (make_room(to, lo, hi, from->n) < 0)
+	/* By what is there: n of a report that somebody has made up may be anything. */
+	if (from->len ? make_room(to, lo, hi, UINT64_MAX) < 0
+		      : make_room_for_few(to, from) < 0)
 		return -ENOMEM;
 	for (unsigned i = 0; hist_next(from, &i, &n); i++)
 		count(to, i, n);
@@ -168,10 +175,11 @@ int hist_add_many(struct hist *h, uint64_t n, uint64_t sum)
 
 static void take_out(struct hist *h, unsigned index, uint64_t n)
 {
+	/* What is not there stays so, whatever a log says of second sides. */
 	if (h->len) {
-		/* What is not there stays so, whatever a log says of second sides. */
+		uint64_t *at = &h->count[index - h->first];
 		if (index - h->first < h->len)
-			h->count[index - h->first] -= n;
+			*at -= n < *at ? n : *at;
 		return;
 	}
 	for (unsigned i = h->nfew; n && i-- > 0;)

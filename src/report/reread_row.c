@@ -72,19 +72,21 @@ static uint32_t get_name(const struct reread_rows *r, const cJSON *row, const ch
 
 static int get_hist(struct hist *h, const cJSON *q)
 {
-	const cJSON *one;
+	const cJSON *one, *buckets = json_get(q, "buckets");
+	uint64_t samples = 0;
 	int err = 0;
 
 	h->n = json_number(q, "count");
 	h->sum = json_number(q, "sum");
 	h->min = json_number(q, "min");
 	h->max = json_number(q, "max");
-	cJSON_ArrayForEach (one, json_get(q, "buckets")) {
+	cJSON_ArrayForEach (one, buckets) {
 		uint64_t n = json_value(cJSON_GetArrayItem(one, 1));
+		samples += n;
 		if (!err)
 			err = hist_fill(h, json_value(cJSON_GetArrayItem(one, 0)), n);
 	}
-	return err;
+	return err ? err : buckets && samples != h->n ? -EINVAL : 0;
 }
 
 /* S of the contract. */

@@ -93,4 +93,18 @@ is "SIGUSR1 writes a snapshot" "$(json snap.json 'j["run"].get("snapshot"), j["t
 wait $pid
 is "... and the report at the end replaces it" "$(json snap.json 'j["run"].get("snapshot"), j["total"]["write"]["bytes"]')" "(None, 7)"
 ok "many forks" test "$("$IOPS" run --json -o - -- sh -c 'i=0; while [ $i -lt 2000 ]; do (:) ; i=$((i+1)); done' >f.json 2>/dev/null; json f.json 'len(j["by"]["process"]), j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"]')" = "(2001, True)"
+# A command is found where execvp(3) finds it: not a directory, not what cannot be run, and
+# nowhere behind a folder that cannot be looked into.
+mkdir -p found/dir/cmd found/not found/yes
+printf '#!/bin/sh\necho yes\n' >found/yes/cmd; cp found/yes/cmd found/not/cmd; chmod +x found/yes/cmd
+echo 'echo no interpreter' >found/yes/bare; chmod +x found/yes/bare
+ln -s loop found/loop
+for path in found/none:found/yes found/dir:found/yes found/not:found/yes found/yes/cmd:found/yes; do
+	is "by PATH=$path" "$(PATH=$path "$IOPS" run -q -o /dev/null -- cmd 2>&1)" yes
+done
+is "in the folder itself" "$(cd found/yes && PATH=/none: "$IOPS" run -q -o /dev/null -- cmd 2>&1)" yes
+is "without an interpreter" "$(PATH=found/yes:/bin "$IOPS" run -q -o /dev/null -- bare 2>&1)" "no interpreter"
+is "behind a loop" "$(PATH=found/loop:found/yes "$IOPS" run -q -o /dev/null -- cmd 2>&1; echo $?)" "iops: cmd: Too many levels of symbolic links
+126"
+
 plan

@@ -119,4 +119,11 @@ head -c 20000 /dev/zero | tr '\0' X >old.csv
 "$IOPS" run -i 0.1 -f csv -o old.csv -- sleep .15
 fails "rows replace what a file held" grep -q X old.csv
 status "standard output is closed" 1 sh -c '"$0" export --to csv a.iops >&-' "$IOPS"
+# A report whose buckets do not hold as many as it says.
+sed 's/"buckets":\[\[/&5,200000],[/g' a.json >lie.json
+fails "a report that was changed" cmp -s a.json lie.json
+status "... is not summed" 1 "$IOPS" merge a.json lie.json
+is "... but named" "$(cat status.out)" "iops: lie.json: damaged, or of another version"
+status "... nor compared" 1 "$IOPS" diff a.json lie.json
+
 plan

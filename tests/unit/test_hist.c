@@ -303,6 +303,37 @@ static void few_and_many(void **state)
 	}
 }
 
+/* Of a report that somebody has made up the sum of the buckets is not n. */
+static void made_up(void **state)
+{
+	struct hist lie = { 0 }, to = { 0 }, none = { .n = 20, .sum = 7 }, part = { 0 };
+
+	(void)state;
+	assert_int_equal(hist_fill(&lie, 5, 200000), 0);
+	lie.n = 1;
+	assert_int_equal(hist_merge(&to, &lie), 0);
+	assert_int_equal(hist_count(&to, 5), 200000);
+	assert_int_equal(hist_merge(&to, &none), 0);
+	assert_int_equal(to.n, 21);
+	assert_int_equal(hist_count(&to, 5), 200000);
+	hist_fini(&to);
+	assert_int_equal(hist_merge(&to, &none), 0);
+	assert_int_equal(to.n, 20);
+	assert_null(to.count);
+	/* More is taken out than there was, and what was not there. */
+	for (int i = 0; i < 12; i++)
+		assert_int_equal(hist_add(&part, i < 10 ? 6 : 5), 0);
+	hist_subtract(&part, &lie);
+	assert_int_equal(hist_count(&part, 5), 0);
+	assert_int_equal(hist_count(&part, 6), 10);
+	hist_fini(&to);
+	assert_int_equal(hist_merge(&to, &part), 0);
+	assert_int_equal(hist_count(&to, 6), 10);
+	hist_fini(&to);
+	hist_fini(&part);
+	hist_fini(&lie);
+}
+
 static void octaves(void **state)
 {
 	static const struct {
@@ -342,6 +373,7 @@ int main(void)
 		cmocka_unit_test(merge_from_below),
 		cmocka_unit_test(subtract_undoes_merge),
 		cmocka_unit_test(few_and_many),
+		cmocka_unit_test(made_up),
 		cmocka_unit_test(octaves),
 	};
 

@@ -116,7 +116,8 @@ struct code {
 /* What /proc/PID/maps says, while it is known. */
 struct maps {
 	char *text;
-	size_t len, cap;
+	size_t len, cap; /* len 0: not known */
+	pid_t of;
 };
 
 struct mapping {

@@ -26,6 +26,10 @@ void fast_new(struct tracer *t, struct task *k)
 /* vfork(2): the parent sleeps until its child needs its memory no more. */
 void life_lend(struct task *parent, struct task *child)
 {
+	/* Nor does who has borrowed it lend it: should it die, its own lender wakes up.
+	 */
+	if (parent->lender)
+		return;
 	/* The child before may have gone without our having heard of it. */
 	if (parent->lends)
 		parent->lends->lender = NULL;

@@ -21,7 +21,7 @@ void maps_forget(struct maps *m)
 void maps_free(struct maps *m)
 {
 	free(m->text);
-	*m = (struct maps){ NULL, 0, 0 };
+	*m = (struct maps){ NULL, 0, 0, 0 };
 }
 
 /* At least a page: the kernel makes up one at a time. */
@@ -47,8 +47,10 @@ int maps_of(struct maps *m, pid_t tid)
 	ssize_t n;
 	int err;
 
-	if (m->len)
+	if (m->len && m->of == tid)
 		return 0;
+	m->len = 0;
+	m->of = tid;
 	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -58,10 +60,13 @@ int maps_of(struct maps *m, pid_t tid)
 		n = err ? 0 : read(fd, m->text + m->len, m->cap - m->len - 1);
 		m->len += n > 0 ? n : 0;
 	} while (n > 0);
+	err = err ? err : n < 0 ? -errno : m->len ? 0 : -ESRCH;
 	close(fd);
-	if (m->len)
+	if (err)
+		m->len = 0;
+	else
 		m->text[m->len] = 0;
-	return err ? err : m->len ? 0 : -ESRCH;
+	return err;
 }
 
 static const char *hex(const char *p, uint64_t *out)
