@@ -22,8 +22,8 @@
  *   layer/          sums of the layers below the calls; report/layer_*: how they look
  *   stream/         a folder of CSV files that rows go to, with its manifest
  *   snapshot/       rows of all files and processes, and what the machine is
- *   report/         what is shown of the sums: column -> table, json, csv, histogram;
- *                   diff; reread: a JSON report back to sums
+ *   report/         what is shown of the sums: column -> lines -> table, json, csv,
+ *                   histogram; diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
  *                   fdtab and fdtrack (descriptors to files), input, wire, text,
  *                   anon, late (libraries), groups (of processes), cpu (where a fork

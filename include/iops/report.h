@@ -93,6 +93,7 @@ const struct series *line_series(const struct line *l, unsigned class);
 struct lines {
 	struct line *line;
 	size_t n, all;
+	bool meta; /* metadata was seen, in whichever of them */
 };
 
 /* top: how many lines at most; 0: all. To be freed by lines_fini(). 0 or -ENOMEM. */

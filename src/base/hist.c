@@ -177,9 +177,9 @@ static void take_out(struct hist *h, unsigned index, uint64_t n)
 {
 	/* What is not there stays so, whatever a log says of second sides. */
 	if (h->len) {
-		uint64_t *at = &h->count[index - h->first];
-		if (index - h->first < h->len)
-			*at -= n < *at ? n : *at;
+		uint64_t there = hist_count(h, index);
+		if (there)
+			h->count[index - h->first] -= n < there ? n : there;
 		return;
 	}
 	for (unsigned i = h->nfew; n && i-- > 0;)

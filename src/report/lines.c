@@ -116,6 +116,7 @@ int lines_of(const struct report_in *in, enum dim dim, size_t top, struct lines 
 		struct line new = { .in = in, .row = &row[i], .dim = dim };
 		if (!is_line(dim, &row[i]))
 			continue;
+		out->meta |= row[i].series[CLASS_META] != NULL;
 		if (row_all(&row[i], whole(dim), &new.all) < 0) {
 			lines_fini(out);
 			return -ENOMEM;

@@ -262,6 +262,7 @@ struct grid {
 	unsigned n;
 };
 
+/* meta: it has columns where it was asked for, and there was any. */
 static void default_columns(enum dim dim, struct grid *g, bool meta)
 {
 	char words[512], *save = NULL;
@@ -275,18 +276,6 @@ static void default_columns(enum dim dim, struct grid *g, bool meta)
 			g->column[g->n] = &g->found[g->n];
 			g->n++;
 		}
-}
-
-/* Metadata has columns where it was asked for, and there was any. */
-static bool any_meta(const struct report_in *in, enum dim dim)
-{
-	size_t n;
-	const struct row *row = stats_rows(in->stats, dim, &n);
-
-	for (size_t i = 0; i < n; i++)
-		if (row[i].series[CLASS_META] && (dim != DIM_ERROR || row[i].key[0]))
-			return true;
-	return false;
 }
 
 /* "reads" is plainer than "read_operations"; "bytes" stands right of what it counts. */
@@ -384,7 +373,7 @@ static int breakdown(FILE *out, const struct report_in *in, enum dim dim)
 	for (; g.n < v->ncolumns; g.n++)
 		g.column[g.n] = v->column[g.n];
 	if (!g.n)
-		default_columns(dim, &g, any_meta(in, dim));
+		default_columns(dim, &g, l.meta);
 
 	size_t room = err ? 0 : text_room(&g, l.line, l.n, v);
 	for (unsigned c = 0; c < g.n && !err; c++)

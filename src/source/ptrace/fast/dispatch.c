@@ -74,7 +74,7 @@ static void prepare(struct tracer *t, struct task *k)
 
 	sp->state = SPACE_REFUSED;
 	if (tracee_signal(k->tid, SIGSYS, &now) < 0 || now.caught || now.ignored ||
-		tracee_is_filtered(k->tid) || stand_anywhere(k, &s) < 0)
+		tracee_is_filtered(k->tid) || stand_anywhere(t, k, &s) < 0)
 		return;
 	int err = -ENOEXEC;
 	if (s.regs.cs == IN_64_BITS) {
@@ -169,7 +169,7 @@ static int keep_handler(struct tracer *t, struct task *k)
 	ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask);
 	if ((!mask && !k->unblocked) || k->space->locked ||
 		tracee_signal(k->tid, SIGSYS, &now) < 0 || now.caught ||
-		stand_begin(k, &s) < 0)
+		stand_begin(t, k, &s) < 0)
 		return 0;
 	int err = set_handler(t, k, &s, ACTION_AT);
 	if (err == -ESRCH)
@@ -198,7 +198,7 @@ static int quit(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct stand s = { .call_at = HOOK_AT + (uint64_t)(hook_free_sys - hook_code) };
 
-	if (stand_begin(k, &s) < 0)
+	if (stand_begin(t, k, &s) < 0)
 		return -ESRCH;
 	if (set_handler(t, k, &s, DEFAULT_AT) == -ESRCH)
 		return -ESRCH;
@@ -352,7 +352,7 @@ void dispatch_restore(struct tracer *t, struct task *k)
 	struct stand s;
 
 	patch_restore(sp, k->tid);
-	if (sp->locked || stand_anywhere(k, &s) < 0)
+	if (sp->locked || stand_anywhere(t, k, &s) < 0)
 		return;
 	int err = sp->quit ? 0 : set_handler(t, k, &s, DEFAULT_AT);
 	for (unsigned i = 0; !err && i < sp->nstubs; i++)

@@ -200,8 +200,8 @@ struct fast {
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
-	unsigned nkept;    /* of them, files that stay mapped */
 	struct map texts;  /* analysed files, by device and inode */
+	unsigned nkept;    /* how many of them stay mapped */
 	struct map ends;   /* file -> its size, where somebody appends */
 	struct map writer; /* ... -> the only open file that appends, or SEVERAL */
 	struct map known;  /* path as it was given, inode -> file */
@@ -340,9 +340,9 @@ void guard_free(struct guards *all, struct guard *g);
 struct stand;
 int mem_open(pid_t tid);
 int mem_write(int mem, uint64_t at, const void *from, size_t len);
-int stand_begin(struct task *k, struct stand *s);
-int stand_end(struct tracer *t, struct task *k, struct stand *s, uint64_t ip);
-int stand_anywhere(struct task *k, struct stand *s);
+int stand_begin(struct tracer *t, struct task *k, struct stand *s);
+int stand_end(struct task *k, struct stand *s, uint64_t ip);
+int stand_anywhere(struct tracer *t, struct task *k, struct stand *s);
 struct user_regs_struct;
 int stand_call(struct tracer *t, struct task *k, const struct stand *s,
 	struct user_regs_struct *r);

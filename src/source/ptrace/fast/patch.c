@@ -269,7 +269,7 @@ static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct stand st;
 
-	if (stand_begin(k, &st) < 0)
+	if (stand_begin(t, k, &st) < 0)
 		return 0;
 	int err = patch(t, k, &st, at);
 	if (err == -ESRCH)
@@ -277,11 +277,11 @@ static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 	struct site *s = space_find(k->space, at);
 	if (!err) {
 		give_slot(t, k, &st.regs);
-		stand_end(t, k, &st, s->stub + s->body);
+		stand_end(k, &st, s->stub + s->body);
 	} else {
 		s->state =
 			err == -EAGAIN && ++s->tries < TRIES ? SITE_COLD : SITE_REFUSED;
-		stand_end(t, k, &st, at);
+		stand_end(k, &st, at);
 	}
 	return 1;
 }
@@ -354,20 +354,25 @@ void patch_restore(struct space *sp, pid_t tid)
 		close(mem);
 }
 
-/* Before the first thread: what would take long later. Results as those of patch_hot().
- */
+/* What was made in place of a call has gone so: the call is made again. Results as those
+ * of patch_hot(). */
+static int call_again(struct task *k, struct stand *st, uint64_t at, int err)
+{
+	if (err == -ESRCH)
+		return err;
+	stand_end(k, st, at);
+	return 1;
+}
+
+/* Before the first thread: what would take long later. */
 int patch_before_threads(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct stand st;
 
 	k->space->registered = true;
-	if (stand_begin(k, &st) < 0)
+	if (stand_begin(t, k, &st) < 0)
 		return 0;
-	int err = setup_register(t, k, &st);
-	if (err == -ESRCH)
-		return err;
-	stand_end(t, k, &st, at);
-	return 1;
+	return call_again(k, &st, at, setup_register(t, k, &st));
 }
 
 /* Before the target closes itself up: everything that later patches could need. */
@@ -375,13 +380,9 @@ int patch_prepare(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct stand st;
 
-	if (k->space->state != SPACE_COLD || stand_begin(k, &st) < 0)
+	if (k->space->state != SPACE_COLD || stand_begin(t, k, &st) < 0)
 		return 0;
-	int err = setup_space(t, k, &st, at);
-	if (err == -ESRCH)
-		return err;
-	stand_end(t, k, &st, at);
-	return 1;
+	return call_again(k, &st, at, setup_space(t, k, &st, at));
 }
 
 /* Before all memory of the target is locked: ours would count, and be real. */
@@ -393,13 +394,9 @@ int patch_lean(struct tracer *t, struct task *k, uint64_t at)
 	sp->lean = true;
 	if (sp->state == SPACE_COLD)
 		sp->state = SPACE_REFUSED;
-	if (sp->state != SPACE_READY || sp->locked || stand_begin(k, &st) < 0)
+	if (sp->state != SPACE_READY || sp->locked || stand_begin(t, k, &st) < 0)
 		return 0;
-	int err = setup_trim(t, k, &st);
-	if (err == -ESRCH)
-		return err;
-	stand_end(t, k, &st, at);
-	return 1;
+	return call_again(k, &st, at, setup_trim(t, k, &st));
 }
 
 /* What stands there may be a breakpoint that was copied with the memory. */
@@ -442,7 +439,7 @@ int patch_undo(struct tracer *t, struct task *k, uint64_t at)
 
 	if (sp->state == SPACE_COLD)
 		sp->state = SPACE_REFUSED;
-	if (sp->undone || sp->state != SPACE_READY || stand_begin(k, &st) < 0)
+	if (sp->undone || sp->state != SPACE_READY || stand_begin(t, k, &st) < 0)
 		return 0;
 	int mem = mem_open(k->tid);
 	for (unsigned i = 0; mem >= 0 && err != -ESRCH && i < sp->nsites; i++) {
@@ -457,9 +454,6 @@ int patch_undo(struct tracer *t, struct task *k, uint64_t at)
 	}
 	if (mem >= 0)
 		close(mem);
-	if (err == -ESRCH)
-		return err;
-	stand_end(t, k, &st, at);
-	sp->undone = true;
-	return 1;
+	sp->undone = err != -ESRCH;
+	return call_again(k, &st, at, err);
 }

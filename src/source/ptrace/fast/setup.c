@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/membarrier.h>
 #include <linux/ptrace.h>
 #include <stdio.h>
@@ -120,10 +119,11 @@ static int go(struct tracer *t, struct task *k, const struct user_regs_struct *r
 }
 
 /* At the stop before a call: remember all, and let no signal in. */
-int stand_begin(struct task *k, struct stand *s)
+int stand_begin(struct tracer *t, struct task *k, struct stand *s)
 {
 	uint64_t none = ~UINT64_C(0);
 
+	maps_forget(&t->fast->maps); /* it has run since */
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &s->regs) < 0 ||
 		ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0 ||
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(none), &none) < 0)
@@ -133,9 +133,8 @@ int stand_begin(struct task *k, struct stand *s)
 }
 
 /* Go on at ip as if the call had not been begun; regs may have been changed. */
-int stand_end(struct tracer *t, struct task *k, struct stand *s, uint64_t ip)
+int stand_end(struct task *k, struct stand *s, uint64_t ip)
 {
-	maps_forget(&t->fast->maps);
 	s->regs.rip = ip;
 	s->regs.rax = s->regs.orig_rax;
 	s->regs.orig_rax = -1;
@@ -149,34 +148,33 @@ int stand_end(struct tracer *t, struct task *k, struct stand *s, uint64_t ip)
 }
 
 /* A place in the vdso where a call can be made: every process has one. 0: none. */
-static uint64_t find_call(pid_t tid)
+static uint64_t find_call(struct maps *maps, pid_t tid)
 {
-	char name[48], line[512];
-	uint64_t from = 0, to = 0;
+	static const char name[] = "[vdso]";
 	uint8_t code[16384];
+	struct mapping m;
+	size_t next = 0;
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", tid);
-	FILE *f = fopen(name, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (strstr(line, "[vdso]") &&
-			sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2)
-			break;
-		from = to = 0;
-	}
-	if (f)
-		fclose(f);
-	size_t len = to - from < sizeof(code) ? to - from : sizeof(code);
-	if (!len || tracee_read(tid, from, code, len) != (ssize_t)len)
+	if (maps_of(maps, tid) < 0)
 		return 0;
-	const uint8_t *at = memmem(code, len, "\x0f\x05", 2);
-	return at ? from + (uint64_t)(at - code) : 0;
+	while (maps_next(maps, &next, &m)) {
+		if (m.path_len != sizeof(name) - 1 || memcmp(m.path, name, m.path_len))
+			continue;
+		size_t len = m.to - m.from < sizeof(code) ? m.to - m.from : sizeof(code);
+		if (tracee_read(tid, m.from, code, len) != (ssize_t)len)
+			return 0;
+		const uint8_t *at = memmem(code, len, "\x0f\x05", 2);
+		return at ? m.from + (uint64_t)(at - code) : 0;
+	}
+	return 0;
 }
 
 /* The same at a stop that is not that of a call. */
-int stand_anywhere(struct task *k, struct stand *s)
+int stand_anywhere(struct tracer *t, struct task *k, struct stand *s)
 {
-	s->call_at = find_call(k->tid);
-	return s->call_at ? stand_begin(k, s) : -ENOEXEC;
+	maps_forget(&t->fast->maps);
+	s->call_at = find_call(&t->fast->maps, k->tid);
+	return s->call_at ? stand_begin(t, k, s) : -ENOEXEC;
 }
 
 /* One call, its number and arguments in r, and its result afterwards. */
