@@ -66,12 +66,15 @@ static inline int launch_guard_byte(pid_t tid)
 struct sock_filter;
 
 /*
- * The seccomp program that makes wanted calls stop for the tracer. patch: also those that
- * the fast path has to know of, and none that its hook makes. out: room for BPF_MAXINSNS
- * instructions. Returns how many there are.
+ * What a seccomp program makes stop for the tracer: what is wanted; also what the fast
+ * path has to know of from the start on, and nothing that its hook makes; or, in a second
+ * one above that, what it has to know of once a process has rings.
  */
+enum filter_part { FILTER_WANTED, FILTER_FIRST, FILTER_SECOND };
+
+/* out: room for BPF_MAXINSNS instructions. Returns how many there are. */
 unsigned filter_build(
-	const struct syscall_set *want, bool patch, struct sock_filter *out);
+	const struct syscall_set *want, enum filter_part part, struct sock_filter *out);
 
 /* In the command-to-be: put it in force. 0 or -errno. */
 int filter_install(const struct syscall_set *want, bool patch);

@@ -215,6 +215,10 @@ const struct syscall_desc syscalls[] = {
 	CONTROL(pivot_root, 155, 217, 41, 0),
 	CONTROL(mlockall, 151, 152, 230, 0),
 	CONTROL(umount2, 166, 52, 39, 0),
+	CONTROL(setuid, 105, 213, 146, 0),
+	CONTROL(setreuid, 113, 203, 145, 0),
+	CONTROL(setresuid, 117, 208, 147, 0),
+	CONTROL(capset, 126, 185, 91, 0),
 	{ .name = NULL },
 };
 

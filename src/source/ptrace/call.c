@@ -275,7 +275,9 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 	k->call.quiet = false;
 	enter_args(t, k);
 	if (syscalls[row].fd >= 0 && syscalls[row].path < 0)
-		fast_begun(t, k, (int)k->call.arg[syscalls[row].fd]);
+		fast_begun(t, k, 0);
+	if (k->call.two)
+		fast_begun(t, k, 1);
 	k->call.op[0].start_ns = k->call.op[1].start_ns = tracer_now(t);
 	return true;
 }

@@ -76,27 +76,41 @@ static void emit_load(struct program *p, size_t offset)
 	emit(p, BPF_LD | BPF_W | BPF_ABS, 0, 0, offset);
 }
 
+enum { CHILD_SHARES = CLONE_THREAD | CLONE_VM | CLONE_FILES };
+
 /* A call that has to stop only where an argument holds one of these values. */
 static const struct condition {
 	const char *name;
 	uint8_t arg;
-	bool bits; /* any of these bits, instead of a value */
-	uint32_t value[3];
+	bool bits;   /* any of these bits, instead of a value */
+	bool second; /* in the second program, not in the first */
+	uint32_t value[5];
 	unsigned n;
 } conditions[] = {
-	/* A child that hides from us; a thread, before there is any. */
-	{ "clone", 0, true, { CLONE_UNTRACED | CLONE_THREAD }, 1 },
-	{ "fcntl", 1, false, { F_DUPFD, F_DUPFD_CLOEXEC, F_SETFL }, 3 },
-	{ "prctl", 0, false, { PR_SET_SECCOMP, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH },
-		3 },
+	/* A child that hides from us, or shares what is known of its parent. */
+	{ "clone", 0, true, false, { CLONE_UNTRACED | CHILD_SHARES }, 1 },
+	{ "fcntl", 1, false, false, { F_SETFL }, 1 },
+	{ "fcntl", 1, false, true, { F_DUPFD, F_DUPFD_CLOEXEC }, 2 },
+	{ "prctl", 0, false, false,
+		{ PR_SET_SECCOMP, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH,
+			PR_CAPBSET_DROP, PR_SET_SECUREBITS },
+		5 },
 };
 
-static const struct condition *condition_of(const struct syscall_set *want, int row)
+/* The calls that a program is to make stop, and those of them for our own sake alone. */
+struct stopping {
+	struct syscall_set all, ours;
+	bool hook; /* not where the hook makes them */
+	bool second;
+};
+
+static const struct condition *condition_of(const struct stopping *s, int row)
 {
-	if (syscall_wanted(want, row))
+	if (!syscall_wanted(&s->ours, row))
 		return NULL;
 	for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++)
-		if (!strcmp(conditions[i].name, syscalls[row].name))
+		if (!strcmp(conditions[i].name, syscalls[row].name) &&
+			conditions[i].second == s->second)
 			return &conditions[i];
 	return NULL;
 }
@@ -112,21 +126,19 @@ static void emit_condition(struct program *p, const struct condition *c, unsigne
 	emit_jump(p, &p->stop);
 }
 
-static bool stops(const struct syscall_set *want, const struct syscall_set *fast, int row)
+static bool stops(const struct stopping *s, int row)
 {
-	return row >= 0 &&
-	       (syscalls[row].sets & SET_CONTROL || syscall_traced(want, row) ||
-		       (fast && syscall_wanted(fast, row)));
+	return row >= 0 && syscall_wanted(&s->all, row);
 }
 
 /* The numbers that stop whatever their arguments are. */
-static unsigned ranges_of(const struct syscall_set *want, const struct syscall_set *fast,
-	const int16_t row[NR_MAX], struct range out[NR_MAX])
+static unsigned ranges_of(
+	const struct stopping *s, const int16_t row[NR_MAX], struct range out[NR_MAX])
 {
 	unsigned n = 0;
 
 	for (int nr = 0; nr < NR_MAX; nr++) {
-		if (!stops(want, fast, row[nr]) || condition_of(want, row[nr]))
+		if (!stops(s, row[nr]) || condition_of(s, row[nr]))
 			continue;
 		if (!n || out[n - 1].to != nr - 1)
 			out[n++].from = (uint16_t)nr;
@@ -230,33 +242,58 @@ static void emit_hook(struct program *p)
 	emit_stop(p);
 }
 
-/* fast: what the fast path asks for; NULL: there is none. */
-static void emit_abi(struct program *p, const struct arch_abi *a,
-	const struct syscall_set *want, const struct syscall_set *fast)
+static void emit_abi(
+	struct program *p, const struct arch_abi *a, const struct stopping *s)
 {
 	int16_t row[NR_MAX];
 	struct range range[NR_MAX];
 
 	syscall_index(a->abi, row);
 	emit_load(p, offsetof(struct seccomp_data, nr));
-	emit_numbers(p, range, ranges_of(want, fast, row, range));
+	emit_numbers(p, range, ranges_of(s, row, range));
 	land(p, &p->pass);
 	for (int nr = 0; nr < NR_MAX; nr++)
-		if (stops(want, fast, row[nr]) && condition_of(want, row[nr]))
-			emit_condition(p, condition_of(want, row[nr]), nr);
-	if (a->foreign)
+		if (stops(s, row[nr]) && condition_of(s, row[nr]))
+			emit_condition(p, condition_of(s, row[nr]), nr);
+	if (a->foreign && !s->second)
 		emit_foreign(p, a->foreign);
 	emit(p, BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
 	land(p, &p->stop);
-	if (fast && a == arch_abis)
+	if (s->hook && a == arch_abis)
 		emit_hook(p);
 	else
 		emit_stop(p);
 }
 
-unsigned filter_build(const struct syscall_set *want, bool patch, struct sock_filter *out)
+static void add_row(struct syscall_set *set, unsigned row)
 {
-	const struct syscall_set fast = fast_concerned();
+	set->bit[row / 64] |= UINT64_C(1) << row % 64;
+}
+
+/* What is wanted has stopped before it comes to the second program. */
+static struct stopping stopping_of(const struct syscall_set *want, enum filter_part part)
+{
+	struct stopping s = { .hook = part != FILTER_WANTED,
+		.second = part == FILTER_SECOND };
+	const struct syscall_set none = { { 0 } },
+				 fast = s.hook ? fast_concerned(s.second) : none;
+
+	for (unsigned row = 0; syscalls[row].name; row++) {
+		bool wanted = syscall_wanted(want, row);
+		if (syscall_wanted(&fast, row) ||
+			(!s.second && (syscalls[row].sets & SET_CONTROL ||
+					      syscall_traced(want, row))))
+			add_row(&s.all, row);
+		if (!wanted)
+			add_row(&s.ours, row);
+	}
+	return s;
+}
+
+unsigned filter_build(
+	const struct syscall_set *want, enum filter_part part, struct sock_filter *out)
+{
+	const struct stopping s = stopping_of(want, part);
 	struct program p = { .code = out };
 
 	emit_load(&p, offsetof(struct seccomp_data, arch));
@@ -264,7 +301,7 @@ unsigned filter_build(const struct syscall_set *want, bool patch, struct sock_fi
 		emit(&p, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, a->audit);
 		unsigned other = p.n;
 		emit(&p, BPF_JMP | BPF_JA, 0, 0, 0);
-		emit_abi(&p, a, want, patch ? &fast : NULL);
+		emit_abi(&p, a, &s);
 		p.code[other].k = p.n - other - 1;
 	}
 	emit_stop(&p);
@@ -274,7 +311,7 @@ unsigned filter_build(const struct syscall_set *want, bool patch, struct sock_fi
 int filter_install(const struct syscall_set *want, bool patch)
 {
 	struct sock_filter code[BPF_MAXINSNS];
-	unsigned n = filter_build(want, patch, code);
+	unsigned n = filter_build(want, patch ? FILTER_FIRST : FILTER_WANTED, code);
 	struct sock_fprog prog = { .len = (unsigned short)n, .filter = code };
 
 	/*

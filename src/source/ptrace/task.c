@@ -371,6 +371,7 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 		k->held = moved.held;
 		k->eintr = moved.eintr;
 		k->sysmode = moved.sysmode;
+		k->sealed = moved.sealed;
 		k->off = moved.off;
 		k->counted = moved.counted;
 		k->fast += moved.fast;

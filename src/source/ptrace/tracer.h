@@ -112,7 +112,8 @@ struct task {
 	struct task *lender; /* who does so for this one */
 	struct fd_table *files;
 	struct slot slot;
-	bool slotless;       /* it cannot have one */
+	bool sealed;         /* is under the second filter */
+	bool slotless;       /* it cannot have a slot */
 	bool distrusted;     /* it has written over its slot */
 	bool mending;        /* at a signal: its result may not be final */
 	bool restop;         /* a stop of its group came while we made calls for it */
@@ -177,6 +178,12 @@ struct stand {
 	uint64_t mask;
 	uint64_t call_at; /* where there is a call instruction */
 };
+
+/* Whether all that it does to its descriptors is seen: until then they are asked for. */
+static inline bool task_is_seen(const struct tracer *t, const struct task *k)
+{
+	return t->dispatch || k->sealed;
+}
 
 uint64_t tracer_now(const struct tracer *t); /* since the epoch */
 void tracer_put(struct tracer *t, const struct op *op);

@@ -71,24 +71,38 @@ static const struct fast_call fast_calls[] = {
 	CALL(unlinkat, PATH, PATH1),
 	CALL(chdir, CWD, PASS),
 	CALL(fchdir, CWD, PASS),
-	CALL(chroot, CWD, PASS),
-	CALL(pivot_root, CWD, PASS),
-	CALL(umount2, CWD, PASS), /* nothing of it is looked at any more */
-	CALL(setns, CWD, PASS),
+	CALL(chroot, ROOT, PASS),
+	CALL(pivot_root, ROOT, PASS),
+	CALL(umount2, ROOT, PASS), /* nothing of it is looked at any more */
+	CALL(setns, ROOT, PASS),
 	CALL(mlockall, NONE, PASS),
 	CALL(unshare, OWN, PASS),
 	CALL(seccomp, LOCK, PASS),
 	CALL(prctl, LOCK, PASS),
+	CALL(setuid, RIGHTS, PASS),
+	CALL(setreuid, RIGHTS, PASS),
+	CALL(setresuid, RIGHTS, PASS),
+	CALL(capset, RIGHTS, PASS),
 	{ .name = NULL },
 };
 
-struct syscall_set fast_concerned(void)
+/* What only a process's own descriptors are changed by: those are asked for until their
+ * history is kept. Positions and paths may be others' as well. */
+static bool concerns_itself(uint8_t role)
+{
+	return role == ROLE_OPEN || role == ROLE_PAIR || role == ROLE_CLOSE ||
+	       role == ROLE_RANGE || role == ROLE_DUP || role == ROLE_DUP_TO ||
+	       role == ROLE_CWD;
+}
+
+struct syscall_set fast_concerned(bool second)
 {
 	struct syscall_set s = { { 0 } };
 
 	for (unsigned i = 0; fast_calls[i].name; i++) {
 		int row = syscall_by_name(fast_calls[i].name);
-		if (row >= 0)
+		uint8_t role = fast_calls[i].role;
+		if (row >= 0 && (concerns_itself(role) == second || role == ROLE_FCNTL))
 			s.bit[row / 64] |= UINT64_C(1) << row % 64;
 	}
 	return s;

@@ -229,6 +229,7 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 			fdtrack_dup(track, k->files, (int)arg[0], (int)arg[1], false);
 		break;
 	case ROLE_CWD:
+	case ROLE_ROOT:
 		path_moved(k->process);
 		new_epoch(t->fast);
 		break;

@@ -1,8 +1,9 @@
 /*
  * fast.c - the fast path as the rest of the tracer sees it
  *
- * Before it has rings an address space costs little: calls that end what a descriptor
- * stands for stop once and are noted; what they begin is asked when it is used.
+ * Before a process is patched for the first time only its operations stop, and what they
+ * go to is asked each time. From then on it is under a second filter, and so is all that
+ * it runs: what changes descriptors stops too, once, where it is not hooked.
  */
 #include "../tracer.h"
 
@@ -23,30 +24,30 @@
 
 int fast_open(struct tracer *t, unsigned after)
 {
-	struct fast *f = calloc(1, sizeof(*f));
+	struct fast *f = t->fast = calloc(1, sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
-	f->track = fdtrack_new(t->names);
-	if (!f->track) {
-		free(f);
-		return -ENOMEM;
-	}
 	f->after = after;
 	f->epoch = 1;
-	fast_calls_index(f, &t->want);
-	if (t->dispatch) {
-		f->guards = guards_new();
-		if (!f->guards) {
-			fdtrack_free(f->track);
-			free(f);
-			return -ENOSYS;
-		}
-		fast_calls_free(f, &t->want);
+	f->track = fdtrack_new(t->names);
+	f->seal = calloc(BPF_MAXINSNS, sizeof(*f->seal));
+	f->guards = t->dispatch ? guards_new() : NULL;
+	if (!f->track || !f->seal || (t->dispatch && !f->guards)) {
+		fast_close(t);
+		return -ENOMEM;
 	}
+	unsigned n = filter_build(&t->want, FILTER_SECOND, f->seal);
+	if (n > SEAL_MAX) {
+		fast_close(t);
+		return -E2BIG;
+	}
+	f->nseal = (uint16_t)n;
+	fast_calls_index(f, &t->want);
+	if (t->dispatch)
+		fast_calls_free(f, &t->want);
 	fast_clock_start(&f->clock);
 	prctl(PR_SET_TIMERSLACK, 1000); /* naps are to be as short as they are meant */
-	t->fast = f;
 	return 0;
 }
 
@@ -58,6 +59,7 @@ void fast_close(struct tracer *t)
 		return;
 	guards_free(f->guards);
 	fdtrack_free(f->track);
+	free(f->seal);
 	texts_free(f);
 	maps_free(&f->maps);
 	map_fini(&f->ends);
@@ -107,6 +109,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 			child->space->state = SPACE_REFUSED;
 	}
 	child->slotless = parent->slotless;
+	child->sealed = parent->sealed;
 	child->process->locked |= parent->process->locked;
 	history_begin(t, child, parent, same(parent->tid, child->tid, KCMP_FILES));
 	child->regs_shared = parent->slot.ctl != NULL;
@@ -184,6 +187,18 @@ static bool is_lock(const struct __ptrace_syscall_info *in)
 			       in->entry.args[0] == PR_SET_SYSCALL_USER_DISPATCH));
 }
 
+/* One after which what we take may be forbidden: capabilities(7). */
+static bool loses_rights(const struct tracer *t, const struct __ptrace_syscall_info *in)
+{
+	int row = in->entry.nr < NR_MAX ? t->row[ABI_X86_64][in->entry.nr] : -1;
+	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
+
+	return (c && c->role == ROLE_RIGHTS) ||
+	       (in->entry.nr == SYS_prctl &&
+		       (in->entry.args[0] == PR_CAPBSET_DROP ||
+			       in->entry.args[0] == PR_SET_SECUREBITS));
+}
+
 static bool judges_place_of_sites(struct task *k, const struct __ptrace_syscall_info *in)
 {
 	bool prctl = in->entry.nr == SYS_prctl;
@@ -193,23 +208,36 @@ static bool judges_place_of_sites(struct task *k, const struct __ptrace_syscall_
 		       judges_places(k, prctl));
 }
 
-/* A call that makes a thread, in an address space that has none yet. */
-static bool makes_first_thread(
-	const struct task *k, const struct __ptrace_syscall_info *in)
+/* What a child shares with its parent; with one that sleeps meanwhile, nothing. */
+static uint64_t shared(const struct task *k, const struct __ptrace_syscall_info *in)
 {
 	uint64_t flags = in->entry.args[0];
-	const struct space *s = k->space;
 
-	if (s->registered || s->refs > 1 || s->locked || s->state == SPACE_REFUSED)
-		return false;
 	if (in->entry.nr == SYS_clone3) {
 		if (tracee_read(k->tid, in->entry.args[0], &flags, sizeof(flags)) !=
 			sizeof(flags))
-			return false;
+			return 0;
 	} else if (in->entry.nr != SYS_clone) {
-		return false;
+		return 0;
 	}
-	return flags & CLONE_THREAD;
+	if (flags & CLONE_VFORK)
+		flags &= ~(uint64_t)CLONE_VM;
+	return flags & (CLONE_VM | CLONE_THREAD | CLONE_FILES);
+}
+
+/* What has to be done while nobody shares anything yet. Results as those of fast_stop().
+ */
+static int before_child(struct tracer *t, struct task *k,
+	const struct __ptrace_syscall_info *in, uint64_t at)
+{
+	const struct space *s = k->space;
+	uint64_t what = s->locked || s->state == SPACE_REFUSED ? 0 : shared(k, in);
+
+	if (what && !k->sealed && space_may_begin(t, k))
+		return patch_prepare(t, k, at);
+	if (what & CLONE_THREAD && !s->registered && s->refs == 1)
+		return patch_before_threads(t, k, at);
+	return 0;
 }
 
 /*
@@ -241,13 +269,14 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 			k->call.arg[i] = in->entry.args[i];
 		if (judges_place_of_sites(k, in))
 			return patch_undo(t, k, ip - 2);
-		if (k->space->state == SPACE_COLD)
+		if (space_may_begin(t, k))
 			return patch_prepare(t, k, ip - 2);
 	}
-	if (makes_first_thread(k, in))
-		return patch_before_threads(t, k, ip - 2);
-	if (!is_shape(t->fast, in->entry.nr))
-		return 0;
+	if (loses_rights(t, in) && !k->sealed && space_may_begin(t, k))
+		return patch_prepare(t, k, ip - 2);
+	int done = before_child(t, k, in, ip - 2);
+	if (done || !is_shape(t->fast, in->entry.nr))
+		return done;
 	int row = t->row[ABI_X86_64][in->entry.nr];
 	return patch_hot(t, k, ip - 2, t->fast->call[row]->role == ROLE_DATA ? 2 : 1);
 }
@@ -265,6 +294,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 
 	if (!c)
 		return false;
+	if (!task_is_seen(t, k))
+		return unseen_enter(t, k, c);
 	if (c->role == ROLE_DATA && !c->rights)
 		return false;
 	if (c->rights || c->role == ROLE_LOCK || c->role == ROLE_OWN ||
@@ -283,6 +314,7 @@ bool fast_enter(struct tracer *t, struct task *k)
 			(unsigned)k->call.arg[1]);
 		break;
 	case ROLE_CWD:
+	case ROLE_ROOT:
 		path_moved(k->process);
 		break;
 	}
@@ -388,6 +420,11 @@ static void restrict_itself(struct tracer *t, struct task *k, bool prctl)
 		leave_slot(k);
 }
 
+static bool has_fd(const struct fast_call *c)
+{
+	return c->role == ROLE_SEEK || c->role == ROLE_SIZE || c->role == ROLE_FCNTL;
+}
+
 void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 {
 	const struct fast_call *c = t->fast ? t->fast->call[k->call.row] : NULL;
@@ -395,6 +432,12 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 	if (!c || !k->files)
 		return;
 	drain_task(t, k);
+	bool unseen = !task_is_seen(t, k) && has_fd(c);
+	if (unseen) {
+		struct fd_view v;
+		fdtab_ask(t->fdtab, &k->fd, (int)k->call.arg[0], &v);
+		unseen_meet(t, k, (int)k->call.arg[0], &v);
+	}
 	if (c->rights && ret >= 0)
 		opened_by_messages(t, k, ret);
 	switch (c->role) {
@@ -435,6 +478,8 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 	default:
 		decode_role(t, k, c, k->call.arg, ret, fast_tsc());
 	}
+	if (unseen)
+		unseen_part(t, k, (int)k->call.arg[0]);
 }
 
 static bool appends(const struct fd_open *o)
@@ -443,10 +488,16 @@ static bool appends(const struct fd_open *o)
 }
 
 /* A call that stops is about to be made: what others do meanwhile may come before it. */
-void fast_begun(struct tracer *t, struct task *k, int fd)
+void fast_begun(struct tracer *t, struct task *k, unsigned side)
 {
-	struct fd_open *o = t->fast && k->files ? fdtrack_get(k->files, fd) : NULL;
+	const struct op *op = &k->call.op[side];
+	const struct fd_view v = { .file = op->file, .flags = k->call.flags[side] };
 
+	if (!t->fast || !k->files)
+		return;
+	if (!task_is_seen(t, k))
+		unseen_meet(t, k, op->fd, &v);
+	struct fd_open *o = fdtrack_get(k->files, op->fd);
 	if (!o || !o->seeks)
 		return;
 	o->busy = UINT64_MAX;
@@ -460,7 +511,9 @@ void fast_begun(struct tracer *t, struct task *k, int fd)
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
 	int64_t after, int64_t wrote)
 {
-	if (!t->fast || !k->files)
+	bool unseen = t->fast && !task_is_seen(t, k);
+
+	if (!t->fast || !k->files || (unseen && !t->fast->nringed))
 		return;
 	struct fd_open *o = fdtrack_get(k->files, fd);
 	int64_t was = o ? o->offset : OP_NO_OFFSET;
@@ -472,13 +525,14 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 		after = (int64_t)((uint64_t)after + o->offset - was);
 	history_seed(t, k, fd, v, after, k->entered);
 	o = fdtrack_get(k->files, fd);
-	if (!o)
-		return;
-	o->busy = fast_tsc();
-	if (wrote == OP_NO_OFFSET)
-		return;
-	if (appends(o) && history_alone(t, o))
-		history_ends(t, o->file, (uint64_t)wrote);
-	else
-		history_wrote(t, o, wrote);
+	if (o)
+		o->busy = fast_tsc();
+	if (o && wrote != OP_NO_OFFSET) {
+		if (appends(o) && history_alone(t, o))
+			history_ends(t, o->file, (uint64_t)wrote);
+		else
+			history_wrote(t, o, wrote);
+	}
+	if (unseen)
+		unseen_part(t, k, fd);
 }

@@ -13,6 +13,7 @@
  *   ring.c     slots of control words and records
  *   space.c    address spaces and what was changed in them
  *   history.c  which file a descriptor stood for when a record was made
+ *   unseen.c   calls of tasks of which no history is kept yet
  *   paths.c    which file a path in a record meant
  *   text.c     which file the code of a task is from
  *   maps.c     what is mapped where
@@ -57,8 +58,10 @@ enum fast_role {
 	ROLE_PAIR,   /* two in memory are: pipe(2) */
 	ROLE_PATH,   /* open files may have another path from now on */
 	ROLE_CWD,    /* the working directory is another one */
+	ROLE_ROOT,   /* ... or what all paths mean */
 	ROLE_OWN,    /* descriptors or directories are no longer shared */
 	ROLE_LOCK,   /* the target restricts itself: all is to be in place before */
+	ROLE_RIGHTS, /* it may lose those that this takes: likewise */
 };
 
 struct fast_call {
@@ -197,6 +200,8 @@ struct fast {
 	uint8_t shape[NSHAPES];
 	const struct fast_call *call[256]; /* by row; NULL: none */
 	unsigned after;                    /* stops of a site before it is patched */
+	struct sock_filter *seal;          /* FILTER_SECOND */
+	uint16_t nseal;
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
@@ -219,10 +224,10 @@ static inline bool is_shape(const struct fast *f, uint64_t nr)
 	return nr < NSHAPES && f->shape[nr] != SHAPE_PASS;
 }
 
-/* calls.c: whether a call has to stop for us, and where the hook's own calls return to.
- */
+/* calls.c: the calls that have to stop for us from the start on, or once there are rings
+ * (second); and where the hook's own calls return to. */
 enum { FAST_CALLS = 3 };
-struct syscall_set fast_concerned(void);
+struct syscall_set fast_concerned(bool second);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);
@@ -261,6 +266,9 @@ void maps_free(struct maps *m);
 /* text.c: of a task that stands still. 0, or -errno. */
 int text_plan(struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out);
 void texts_free(struct fast *f);
+
+/* setup.c: whether setup_space() can begin: nobody else may do unseen what counts. */
+bool space_may_begin(const struct tracer *t, const struct task *k);
 
 /* life.c */
 void life_lend(struct task *parent, struct task *child);
@@ -309,6 +317,7 @@ void history_exec(struct tracer *t, struct task *k);
 struct fd_view;
 void history_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
 	int64_t after, uint64_t since);
+void history_meet(struct tracer *t, struct task *k, int fd, const struct fd_view *v);
 void history_closed(struct tracer *t, struct task *k, int fd, uint64_t when);
 struct fd_open *history_of(struct tracer *t, struct task *k, int fd);
 void history_take_stock(struct tracer *t, struct task *k);
@@ -322,6 +331,11 @@ void history_ends(struct tracer *t, uint32_t file, uint64_t end);
 void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end);
 bool history_ends_later(struct tracer *t, const struct task *k, int fd);
 bool history_seeks(struct tracer *t, uint32_t file);
+
+/* unseen.c: see there. */
+bool unseen_enter(struct tracer *t, const struct task *k, const struct fast_call *c);
+void unseen_meet(struct tracer *t, struct task *k, int fd, const struct fd_view *v);
+void unseen_part(struct tracer *t, struct task *k, int fd);
 
 /* paths.c */
 void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
@@ -393,7 +407,7 @@ bool fast_enter(struct tracer *t, struct task *k);
 void fast_leave(struct tracer *t, struct task *k, int64_t ret);
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
 	int64_t after, int64_t wrote);
-void fast_begun(struct tracer *t, struct task *k, int fd);
+void fast_begun(struct tracer *t, struct task *k, unsigned side);
 bool fast_mend(struct tracer *t, struct task *k, int sig);
 void mend_home(struct tracer *t, struct task *k);
 

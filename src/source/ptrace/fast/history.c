@@ -125,6 +125,15 @@ static struct fd_open *add_open(
 	return o;
 }
 
+/* Where it is, whoever moves it, only who keeps a history knows. */
+void history_meet(struct tracer *t, struct task *k, int fd, const struct fd_view *v)
+{
+	struct fd_open *o = add_open(t, k, fd, v, 0);
+
+	if (o && o->refs == 1)
+		o->offset = OP_NO_OFFSET;
+}
+
 /* The truth about fd, from a task that stands still; after: its position from now on. */
 void history_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
 	int64_t after, uint64_t since)

@@ -336,8 +336,16 @@ hook_end:
 /*
  * Run once in each address space, by the tracer's setting of the registers; it puts all
  * of them back afterwards. r13: bytes of slots; r14, r15: address and length of stubs.
- * close is a call that stops, which tells the tracer.
+ * Each part ends with a call that stops whatever filter there is, which tells the tracer.
  */
+.macro trap label
+	movl	$317, %eax		/* seccomp(-1): no operation of it */
+	movl	$-1, %edi
+	syscall
+\label:
+	hlt
+.endm
+
 	.globl setup_code, setup_trap, setup_barrier, setup_barrier_trap
 	.globl setup_map, setup_map_trap, setup_unmap, setup_unmap_trap, setup_orphan, setup_end
 
@@ -361,7 +369,15 @@ setup_code:
 	movq	%r13, %rsi
 	movl	$16, %edx
 	syscall
-	movl	$324, %eax		/* membarrier(rbp) */
+	cmpw	$0, SEAL_AT
+	je	1f
+	movl	$317, %eax		/* seccomp(SECCOMP_SET_MODE_FILTER, SPEC_ALLOW, ... */
+	movl	$1, %edi
+	movl	$4, %esi
+	movl	$SEAL_AT, %edx
+	syscall
+	movq	%rax, %r13
+1:	movl	$324, %eax		/* membarrier(rbp) */
 	movl	%ebp, %edi
 	xorl	%esi, %esi
 	xorl	%edx, %edx
@@ -376,11 +392,7 @@ setup_code:
 	xorl	%r9d, %r9d
 	syscall
 	movq	%rax, %r15
-	movl	$3, %eax		/* close(r12): stops before and after */
-	movq	%r12, %rdi
-	syscall
-setup_trap:
-	hlt
+	trap	setup_trap
 
 setup_barrier:
 	movl	$324, %eax		/* membarrier(r13) */
@@ -389,11 +401,7 @@ setup_barrier:
 	xorl	%edx, %edx
 	syscall
 	movq	%rax, %rbx
-	movl	$3, %eax
-	movq	$-1, %rdi
-	syscall
-setup_barrier_trap:
-	hlt
+	trap	setup_barrier_trap
 
 setup_map:
 	movl	$9, %eax		/* mmap(r14, r15, PROT_READ|PROT_EXEC, ... */
@@ -405,11 +413,7 @@ setup_map:
 	xorl	%r9d, %r9d
 	syscall
 	movq	%rax, %rbx
-	movl	$3, %eax
-	movq	$-1, %rdi
-	syscall
-setup_map_trap:
-	hlt
+	trap	setup_map_trap
 
 setup_unmap:
 	movl	$11, %eax		/* munmap(r14, r15) */
@@ -417,11 +421,7 @@ setup_unmap:
 	movq	%r15, %rsi
 	syscall
 	movq	%rax, %rbx
-	movl	$3, %eax
-	movq	$-1, %rdi
-	syscall
-setup_unmap_trap:
-	hlt
+	trap	setup_unmap_trap
 
 /*
  * The handler of SIGSYS while calls are dispatched. The tracer keeps the signal from it,

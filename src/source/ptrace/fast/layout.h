@@ -13,7 +13,7 @@
 #define SETUP_AT      (HOOK_AT + 0x1000)
 #define TABLES_AT     (HOOK_AT + 0x2000)
 #define HOOK_SIZE     0x10000
-#define HOOK_USED     0x2400
+#define HOOK_USED     0x3000
 #define SLOTS_AT      (HOOK_AT + HOOK_SIZE)
 #define WINDOW_END    0x80000000 /* HOOK_AT + 2^28: the stubs test for it */
 
@@ -33,6 +33,8 @@
 #define READY         0x79646165722d7069
 #define ACTION_AT     (TABLES_AT + 0x280) /* struct sigaction: our handler of SIGSYS, */
 #define DEFAULT_AT    (TABLES_AT + 0x2c0) /* and none */
+#define SEAL_AT       (TABLES_AT + 0x400) /* struct sock_fprog: length 0 if there is none, */
+#define SEAL_MAX      382                 /* and its instructions, 16 bytes further */
 
 /* In the first slot, unused otherwise: guard.c. */
 #define GUARD_OFFSET  0x800

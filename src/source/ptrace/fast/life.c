@@ -19,6 +19,7 @@ void fast_new(struct tracer *t, struct task *k)
 	if (other)
 		other->space->refs++;
 	k->space = other ? other->space : space_new();
+	k->sealed = other && other->sealed;
 	history_begin(t, k, other,
 		other && !syscall(SYS_kcmp, k->tid, other->tid, KCMP_FILES, 0, 0));
 }

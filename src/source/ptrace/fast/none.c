@@ -28,8 +28,9 @@ void fast_close(struct tracer *t)
 	(void)t;
 }
 
-struct syscall_set fast_concerned(void)
+struct syscall_set fast_concerned(bool second)
 {
+	(void)second;
 	return (struct syscall_set){ { 0 } };
 }
 
@@ -111,11 +112,11 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	(void)after;
 }
 
-void fast_begun(struct tracer *t, struct task *k, int fd)
+void fast_begun(struct tracer *t, struct task *k, unsigned side)
 {
 	(void)t;
 	(void)k;
-	(void)fd;
+	(void)side;
 }
 
 bool fast_mend(struct tracer *t, struct task *k, int sig)

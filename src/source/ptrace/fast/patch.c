@@ -304,7 +304,7 @@ int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops)
 	if (is_patched(k, s))
 		return 0; /* jumped to directly */
 	s->hits++;
-	if (sp->state == SPACE_COLD ? sp->hits < t->fast->after
+	if (sp->state == SPACE_COLD ? sp->hits < t->fast->after || !space_may_begin(t, k)
 				    : s->hits < 2 && t->fast->after > 1)
 		return 0;
 	return patch_now(t, k, at);
@@ -380,7 +380,7 @@ int patch_prepare(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct stand st;
 
-	if (k->space->state != SPACE_COLD || stand_begin(t, k, &st) < 0)
+	if (!space_may_begin(t, k) || stand_begin(t, k, &st) < 0)
 		return 0;
 	return call_again(k, &st, at, setup_space(t, k, &st, at));
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/membarrier.h>
 #include <linux/ptrace.h>
 #include <stdio.h>
@@ -278,6 +279,18 @@ static uint64_t find_gap(struct maps *maps, pid_t tid, uint64_t near)
 	return best;
 }
 
+/* The second filter, where the task is not under it yet. */
+static void fill_seal(struct tracer *t, struct task *k, uint8_t *at)
+{
+	const uint64_t code = SEAL_AT + 16;
+
+	if (task_is_seen(t, k))
+		return;
+	memcpy(at, &t->fast->nseal, sizeof(t->fast->nseal));
+	memcpy(at + 8, &code, sizeof(code));
+	memcpy(at + 16, t->fast->seal, t->fast->nseal * sizeof(*t->fast->seal));
+}
+
 static int fill(struct tracer *t, struct task *k)
 {
 	uint8_t page[HOOK_USED];
@@ -295,6 +308,7 @@ static int fill(struct tracer *t, struct task *k)
 		SA_SIGINFO | SA_ONSTACK | 0x04000000 /* SA_RESTORER */,
 		IN_SETUP(setup_orphan) };
 	memcpy(page + (ACTION_AT - HOOK_AT), action, sizeof(action));
+	fill_seal(t, k, page + (SEAL_AT - HOOK_AT));
 	int err = mem_write(mem, HOOK_AT, page, HOOK_USED);
 	close(mem);
 	return err;
@@ -367,9 +381,10 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 {
 	struct space *sp = k->space;
 	struct user_regs_struct r = s->entry;
+	const uint64_t size = (uint64_t)SLOTS_MAX * SLOT_SIZE;
 	uint64_t ready = READY;
 
-	r.r13 = (uint64_t)SLOTS_MAX * SLOT_SIZE;
+	r.r13 = size;
 	r.r14 = gap;
 	r.r15 = 4096;
 	bool early = sp->refs == 1 || sp->registered;
@@ -378,15 +393,18 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 	int err = run(t, k, &r, setup_code, setup_trap);
 	if (err < 0)
 		return err;
-	if (r.rbx == SLOTS_AT && r.r15 == gap)
-		sp->rings = take_file(t, k, (int)r.r12, r.r13);
+	if (!t->dispatch && (k->sealed || !r.r13))
+		k->sealed = true;
+	if (r.rbx == SLOTS_AT && r.r15 == gap && task_is_seen(t, k))
+		sp->rings = take_file(t, k, (int)r.r12, size);
+	sp->registered |= early && !r.rbp;
 	sp->barrier = early ? !r.rbp
 			    : (int64_t)r.rbp > 0 &&
 				      r.rbp & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE;
-	/* The close itself, of the file of slots. */
-	if (ptrace(PTRACE_SYSCALL, k->tid, 0, 0) < 0)
-		return -errno;
-	err = wait_for(t, k, 0, PTRACE_SYSCALL);
+	/* In place of what told us. */
+	r.orig_rax = r.rax = SYS_close;
+	r.rdi = r.r12;
+	err = go(t, k, &r, PTRACE_SYSCALL, 0);
 	if (err < 0)
 		return err;
 	if (!sp->rings || add_stubs(t, k, gap) < 0)
@@ -425,6 +443,12 @@ static bool may_reserve(pid_t tid)
 	return known && strtoull(limit, NULL, 10) > pages * 4096 + plenty;
 }
 
+bool space_may_begin(const struct tracer *t, const struct task *k)
+{
+	return k->space->state == SPACE_COLD &&
+	       (task_is_seen(t, k) || k->space->refs == 1);
+}
+
 /*
  * All that an address space needs. 0, or why not; -ESRCH: the task is gone from its
  * stop. After this the task stands at the end of a call, or where it stood.
@@ -432,6 +456,7 @@ static bool may_reserve(pid_t tid)
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near)
 {
 	struct space *sp = k->space;
+	bool seen = task_is_seen(t, k);
 
 	if (sp->state == SPACE_READY)
 		return 0;
@@ -446,6 +471,8 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 		err = map_slots(t, k, s, gap);
 	if (!err) {
 		sp->state = SPACE_READY;
+		if (!seen)
+			history_begin(t, k, NULL, false);
 		history_take_stock(t, k);
 	}
 	return err;

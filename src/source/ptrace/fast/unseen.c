@@ -1,0 +1,41 @@
+/*
+ * unseen.c - calls of a task whose history is not kept
+ *
+ * Until it is under the second filter a task opens and closes without our seeing it. Each
+ * of its calls that stops asks what its descriptor stands for. That matters to others
+ * only where one of them, of whom a history is kept, has the same open file: kcmp(2)
+ * tells. It is found out for one call at a time, and forgotten behind it.
+ */
+#include "../tracer.h"
+
+#include <fcntl.h>
+
+/* Whether the exit of such a call has to be seen. */
+bool unseen_enter(struct tracer *t, const struct task *k, const struct fast_call *c)
+{
+	switch (c->role) {
+	case ROLE_LOCK:
+	case ROLE_OWN:
+		return true;
+	case ROLE_SEEK:
+	case ROLE_SIZE:
+	case ROLE_PATH:
+	case ROLE_ROOT:
+		return t->fast->nringed;
+	case ROLE_FCNTL:
+		return t->fast->nringed && k->call.arg[1] == F_SETFL;
+	}
+	return false;
+}
+
+/* v: what the descriptor stands for, as was just asked. */
+void unseen_meet(struct tracer *t, struct task *k, int fd, const struct fd_view *v)
+{
+	if (t->fast->nringed && v->file)
+		history_meet(t, k, fd, v);
+}
+
+void unseen_part(struct tracer *t, struct task *k, int fd)
+{
+	fdtrack_close(t->fast->track, k->files, fd);
+}
