@@ -299,3 +299,115 @@ static void seeks(struct me *m)
 		place_is(f, 0, at, 0);
 	}
 }
+
+/* A file that lies open at n, of which nothing else knows. */
+static struct f anew(const char *name, long n)
+{
+	struct f f = open_f(name, O_RDWR | O_CREAT);
+
+	MUST(lseek(f.fd, n, SEEK_SET));
+	return f;
+}
+
+static void put_places(struct me *m, struct f f, long at, long count)
+{
+	for (; count--; at += 3) {
+		put(m, f, 3);
+		place_is(f, 1, at, 3);
+	}
+}
+
+/* Few calls at first, while numbers change their files; then many. */
+static void late(struct me *m)
+{
+	struct f a = anew("late0", 0), b = anew("late1", 7), c = anew("late2", 90), d;
+
+	put_places(m, a, 0, 2);
+	put_places(m, b, 7, 2);
+	MUST(close(a.fd));
+	d = anew("late1", 1000);
+	CHECK(d.fd == a.fd);
+	put_places(m, d, 1000, 1);
+	MUST(close(d.fd));
+	d = anew("late1", 2000); /* the same file and number, another position */
+	CHECK(d.fd == a.fd);
+	MUST(dup2(c.fd, b.fd)); /* one position for both from now on */
+	b = (struct f){ b.fd, c.id };
+	put_places(m, c, 90, 1);
+	put_places(m, d, 2000, 40);
+	put_places(m, b, 93, 40);
+	put_places(m, c, 213, 40);
+}
+
+enum { KIN_ROUNDS = 3, KIN_HOT = 40, KIN_STEP = 3 + 3 * KIN_HOT };
+
+static void wait_turn(u64 n)
+{
+	while (GET(&all->go) != n)
+		sched_yield();
+}
+
+/* One makes many calls, the other few: what they share is at one position all the time.
+ */
+static void kin(struct me *m)
+{
+	struct f f = anew("kin", 0), own = { -1, -1 };
+	long at = 0;
+	pid_t pid;
+
+	SET(&all->go, 0);
+	pid = MUST(fork());
+	if (!pid) {
+		struct me c = myself(BY_ASM);
+
+		for (u64 i = 0; i < KIN_ROUNDS; i++) {
+			wait_turn(2 * i + 1);
+			put_places(&c, f, i ? 5003 + (i - 1) * KIN_STEP : 3, KIN_HOT);
+			SET(&all->go, 2 * i + 2);
+		}
+		_exit(0);
+	}
+	for (u64 i = 0; i < KIN_ROUNDS; i++) {
+		if (i == 1)
+			at = MUST(lseek(f.fd, 5000, SEEK_SET));
+		put_places(m, f, at, 1);
+		SET(&all->go, 2 * i + 1);
+		wait_turn(2 * i + 2);
+		at += KIN_STEP;
+		CHECK(lseek(f.fd, 0, SEEK_CUR) == at);
+	}
+	/* The same number and file, but nobody's position any more. */
+	MUST(close(f.fd));
+	own = anew("kin", 9000);
+	CHECK(own.fd == f.fd && !ended(pid));
+	put_places(m, own, 9000, 60);
+}
+
+/* Who gives up its rights runs without stops all the same. */
+static void rights(struct me *m)
+{
+	struct f f = anew("rights", 0);
+	struct {
+		unsigned version;
+		int pid;
+		unsigned sets[6];
+	} none = { 0x20080522, 0, { 0 } };
+
+	(void)m;
+	for (int how = 0; how < 3; how++) {
+		pid_t pid = MUST(fork());
+
+		if (!pid) {
+			struct me c = myself(BY_ASM);
+
+			put_hot(&c, f, 2);
+			if (how == 1)
+				MUST(syscall(SYS_setresuid, 65534, 65534, 65534));
+			if (how == 2)
+				MUST(syscall(SYS_capset, &none, none.sets));
+			put_hot(&c, f, 200);
+			_exit(0);
+		}
+		CHECK(!ended(pid));
+	}
+}

@@ -64,23 +64,21 @@ static bool is(const char *name, const char *other)
 
 /* An argument decides about these, unless they are wanted anyway: 7 is none that stops.
  */
-static const struct {
+static const struct condition {
 	const char *name;
 	int arg;
 	uint64_t stops, too;
 } by_argument[] = {
-	{ "clone", 0, CLONE_UNTRACED | CLONE_VM, CLONE_THREAD | CLONE_VM },
-	{ "fcntl", 1, F_DUPFD, F_SETFL },
+	{ "clone", 0, CLONE_UNTRACED | CLONE_SETTLS, CLONE_FILES },
+	{ "clone", 0, CLONE_THREAD, CLONE_VM },
+	{ "fcntl", 1, F_SETFL, F_SETFL },
 	{ "prctl", 0, PR_SET_SECCOMP, PR_SET_TSC },
+	{ "prctl", 0, PR_CAPBSET_DROP, PR_SET_SECUREBITS },
+	{ .name = NULL },
+}, by_argument_second[] = {
+	{ "fcntl", 1, F_DUPFD, F_DUPFD_CLOEXEC },
+	{ .name = NULL },
 };
-
-static int decides(const char *name)
-{
-	for (int i = 0; i < 3; i++)
-		if (is(name, by_argument[i].name))
-			return i;
-	return -1;
-}
 
 static bool stopped(uint32_t answer)
 {
@@ -97,32 +95,39 @@ static void every_other(struct syscall_set *want)
 			want->bit[row / 64] |= UINT64_C(1) << row % 64;
 }
 
-static void check(const struct syscall_set *want, bool patch,
+static void check(const struct syscall_set *want, enum filter_part part,
 	const struct sock_filter *code, unsigned n, const struct arch_abi *a, int nr,
 	int row)
 {
-	const struct syscall_set fast = fast_concerned();
+	bool second = part == FILTER_SECOND;
+	const struct syscall_set none = { { 0 } },
+				 fast = part ? fast_concerned(second) : none;
 	struct seccomp_data d = { .nr = nr,
 		.arch = a->audit,
 		.instruction_pointer = 0x7000,
 		.args = { 7, 7, 7, 7, 7, 7 } };
-	bool wanted = row >= 0 && syscall_traced(want, row);
+	bool wanted = row >= 0 && !second && syscall_traced(want, row);
 	bool stops =
-		wanted || (row >= 0 && (syscalls[row].sets & SET_CONTROL ||
-					       (patch && syscall_wanted(&fast, row))));
-	int by = row < 0 || syscall_wanted(want, row) || !stops
-			 ? -1
-			 : decides(syscalls[row].name);
-	bool does = stopped(answer(code, n, d));
+		wanted || (row >= 0 && ((!second && syscalls[row].sets & SET_CONTROL) ||
+					       syscall_wanted(&fast, row)));
+	bool does = stopped(answer(code, n, d)), conditional = false;
 
-	if (does != (stops && by < 0))
-		fail_msg("number %d of ABI %d: %d", nr, (int)a->abi, does);
-	if (by >= 0) {
-		d.args[by_argument[by].arg] = by_argument[by].stops;
-		assert_true(stopped(answer(code, n, d)));
-		d.args[by_argument[by].arg] = by_argument[by].too;
-		assert_true(stopped(answer(code, n, d)));
+	for (int i = 0; stops && !syscall_wanted(want, row); i++) {
+		const struct condition *c =
+			&(second ? by_argument_second : by_argument)[i];
+		if (!c->name)
+			break;
+		if (!is(syscalls[row].name, c->name))
+			continue;
+		conditional = true;
+		struct seccomp_data with = d;
+		with.args[c->arg] = c->stops;
+		assert_true(stopped(answer(code, n, with)));
+		with.args[c->arg] = c->too;
+		assert_true(stopped(answer(code, n, with)));
 	}
+	if (does != (stops && !conditional))
+		fail_msg("number %d of ABI %d: %d", nr, (int)a->abi, does);
 }
 
 static void each_number(void **state)
@@ -135,18 +140,19 @@ static void each_number(void **state)
 	const char *bad;
 
 	(void)state;
-	for (size_t s = 0; s < 2 * sizeof(sets) / sizeof(sets[0]); s++) {
+	for (size_t s = 0; s < 3 * sizeof(sets) / sizeof(sets[0]); s++) {
+		const enum filter_part part = s % 3;
 		struct syscall_set want = { { 0 } };
-		if (is(sets[s / 2], "every other"))
+		if (is(sets[s / 3], "every other"))
 			every_other(&want);
 		else
-			assert_int_equal(syscall_set_parse(&want, sets[s / 2], &bad), 0);
-		unsigned n = filter_build(&want, s % 2, code);
+			assert_int_equal(syscall_set_parse(&want, sets[s / 3], &bad), 0);
+		unsigned n = filter_build(&want, part, code);
 		assert_true(n > 10 && n < BPF_MAXINSNS);
 		for (const struct arch_abi *a = arch_abis; a->audit; a++) {
 			syscall_index(a->abi, row);
 			for (int nr = 0; nr < NR_MAX; nr++)
-				check(&want, s % 2, code, n, a, nr, row[nr]);
+				check(&want, part, code, n, a, nr, row[nr]);
 		}
 	}
 	free(code);
@@ -160,7 +166,7 @@ static void others(void **state)
 
 	(void)state;
 	assert_int_equal(syscall_set_parse(&want, "read", &bad), 0);
-	unsigned n = filter_build(&want, false, code);
+	unsigned n = filter_build(&want, FILTER_WANTED, code);
 	struct seccomp_data d = { .nr = 0, .arch = 1 };
 	assert_true(stopped(answer(code, n, d))); /* an unknown machine */
 	d.arch = arch_abis[0].audit;
@@ -186,22 +192,24 @@ static void from_the_hook(void **state)
 
 	(void)state;
 	assert_int_equal(syscall_set_parse(&want, "data,sync", &bad), 0);
-	unsigned n = filter_build(&want, true, code);
 	unsigned calls = fast_addresses(after);
 	assert_true(calls > 0);
-	for (unsigned i = 0; i < calls; i++) {
-		struct seccomp_data d = { .nr = 0,
+	for (unsigned i = 0; i < 2 * calls; i++) {
+		bool second = i >= calls;
+		unsigned n =
+			filter_build(&want, second ? FILTER_SECOND : FILTER_FIRST, code);
+		struct seccomp_data d = { .nr = second ? 3 /* close */ : 0,
 			.arch = arch_abis[0].audit,
-			.instruction_pointer = after[i] };
+			.instruction_pointer = after[i % calls] };
 		assert_int_equal(answer(code, n, d), SECCOMP_RET_ALLOW);
 		d.instruction_pointer++;
 		assert_true(stopped(answer(code, n, d)));
 		d.instruction_pointer += UINT64_C(1) << 32;
 		d.instruction_pointer--;
 		assert_true(stopped(answer(code, n, d)));
-		d.instruction_pointer = after[i];
-		d.arch = arch_abis[1].audit; /* 32 bits: read is number 3 */
-		d.nr = 3;
+		d.instruction_pointer = after[i % calls];
+		d.arch = arch_abis[1].audit; /* 32 bits: read is number 3, close 6 */
+		d.nr = second ? 6 : 3;
 		assert_true(stopped(answer(code, n, d)));
 	}
 	free(code);

@@ -165,6 +165,9 @@ static void index_32(void **state)
 		{ "lchown32", "lchown" },
 		{ "fchown32", "fchown" },
 		{ "utimensat_time64", "utimensat" },
+		{ "setuid32", "setuid" },
+		{ "setreuid32", "setreuid" },
+		{ "setresuid32", "setresuid" },
 	};
 	const struct header *h = header_of(ABI_I386);
 	int16_t row[NR_MAX];

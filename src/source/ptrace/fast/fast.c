@@ -103,6 +103,9 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 		if (vfork)
 			life_lend(parent, child);
 	} else {
+		/* A shell, perhaps: its few operations are not worth a filter that all
+		 * of its programs are under. */
+		parent->space->hits = 0;
 		child->space = space_copy(parent->space);
 		if (child->space && child->space->state == SPACE_READY &&
 			!is_ready(child->tid))
@@ -513,7 +516,7 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 {
 	bool unseen = t->fast && !task_is_seen(t, k);
 
-	if (!t->fast || !k->files || (unseen && !t->fast->nringed))
+	if (!t->fast || !k->files || (unseen && !t->fast->keeps))
 		return;
 	struct fd_open *o = fdtrack_get(k->files, fd);
 	int64_t was = o ? o->offset : OP_NO_OFFSET;

@@ -202,6 +202,7 @@ struct fast {
 	unsigned after;                    /* stops of a site before it is patched */
 	struct sock_filter *seal;          /* FILTER_SECOND */
 	uint16_t nseal;
+	bool keeps; /* somebody's history */
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
@@ -326,6 +327,7 @@ void history_moved(struct tracer *t, struct fd_open *o, int64_t by);
 bool history_contested(
 	struct tracer *t, struct task *k, const struct fast_rec *r, struct fd_open *o);
 bool history_alone(struct tracer *t, struct fd_open *o);
+void history_writes(struct tracer *t, struct fd_open *o);
 int64_t history_end_of(struct tracer *t, const struct fd_open *o);
 void history_ends(struct tracer *t, uint32_t file, uint64_t end);
 void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end);

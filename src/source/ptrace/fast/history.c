@@ -350,6 +350,27 @@ bool history_alone(struct tracer *t, struct fd_open *o)
 	return !was || was == (uintptr_t)o;
 }
 
+static void is_other_writer(struct fd_open *o, void *arg)
+{
+	struct fd_open **mine = arg;
+
+	if (*mine && o != *mine && o->file == (*mine)->file && o->flags & O_APPEND)
+		*mine = NULL;
+}
+
+/* It appends: as one of several from now on, or those before may have closed the file. */
+void history_writes(struct tracer *t, struct fd_open *o)
+{
+	struct fd_open *only = o;
+
+	if (!o)
+		return;
+	fdtrack_each(t->fast->track, is_other_writer, &only);
+	if (only)
+		map_del(&t->fast->writer, o->file, 0);
+	history_alone(t, o);
+}
+
 /* Sizes are kept of files that somebody appends to; plus 1, so that 0 is unknown. */
 void history_ends(struct tracer *t, uint32_t file, uint64_t end)
 {
@@ -402,6 +423,12 @@ void history_take_stock(struct tracer *t, struct task *k)
 			continue;
 		fdtab_ask(t->fdtab, &k->fd, fd, &v);
 		history_seed(t, k, fd, &v, v.offset, 0);
+		struct fd_open *o = fdtrack_get(k->files, fd);
+		if (o && o->seeks && o->flags != -1 && o->flags & O_APPEND) {
+			history_writes(t, o);
+			history_ends(
+				t, o->file, (uint64_t)fdtab_size(t->fdtab, &k->fd, fd));
+		}
 		n++;
 	}
 	if (dir)

@@ -397,27 +397,6 @@ static int flags_of(const struct fast_rec *r, const char *name)
 	return (int)r->arg[2];
 }
 
-static void is_other_writer(struct fd_open *o, void *arg)
-{
-	struct fd_open **mine = arg;
-
-	if (*mine && o != *mine && o->file == (*mine)->file && o->flags & O_APPEND)
-		*mine = NULL;
-}
-
-/* It may be one of several from now on, or those before may have closed the file. */
-static void only_writer(struct tracer *t, struct fd_open *o)
-{
-	struct fd_open *only = o;
-
-	if (!o)
-		return;
-	fdtrack_each(t->fast->track, is_other_writer, &only);
-	if (only)
-		map_del(&t->fast->writer, o->file, 0);
-	history_alone(t, o);
-}
-
 /* A call has made a descriptor: what is it? */
 void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c)
@@ -460,7 +439,7 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	if (new.flags & O_APPEND || map_get(&t->fast->ends, new.file, 0))
 		history_ends(t, new.file, x.stx_size);
 	if (new.flags & O_APPEND)
-		only_writer(t, fdtrack_get(k->files, (int)r->result));
+		history_writes(t, fdtrack_get(k->files, (int)r->result));
 }
 
 /* From one path to another; 0: it has none any more. */

@@ -456,7 +456,6 @@ bool space_may_begin(const struct tracer *t, const struct task *k)
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near)
 {
 	struct space *sp = k->space;
-	bool seen = task_is_seen(t, k);
 
 	if (sp->state == SPACE_READY)
 		return 0;
@@ -471,8 +470,7 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 		err = map_slots(t, k, s, gap);
 	if (!err) {
 		sp->state = SPACE_READY;
-		if (!seen)
-			history_begin(t, k, NULL, false);
+		t->fast->keeps = true;
 		history_take_stock(t, k);
 	}
 	return err;

@@ -21,9 +21,9 @@ bool unseen_enter(struct tracer *t, const struct task *k, const struct fast_call
 	case ROLE_SIZE:
 	case ROLE_PATH:
 	case ROLE_ROOT:
-		return t->fast->nringed;
+		return t->fast->keeps;
 	case ROLE_FCNTL:
-		return t->fast->nringed && k->call.arg[1] == F_SETFL;
+		return t->fast->keeps && k->call.arg[1] == F_SETFL;
 	}
 	return false;
 }
@@ -31,7 +31,7 @@ bool unseen_enter(struct tracer *t, const struct task *k, const struct fast_call
 /* v: what the descriptor stands for, as was just asked. */
 void unseen_meet(struct tracer *t, struct task *k, int fd, const struct fd_view *v)
 {
-	if (t->fast->nringed && v->file)
+	if (t->fast->keeps && v->file)
 		history_meet(t, k, fd, v);
 }
 
