@@ -43,8 +43,9 @@ override CFLAGS += -std=gnu11 -pthread $(WARN) \
            $(if $(COV),--coverage -O0)
 LIBFLAGS := $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
 override CPPFLAGS += -D_GNU_SOURCE -Iinclude -I$(B) -DVERSION='"$(VERSION)"' $(LIBFLAGS) $(if $(FUSE),$(shell $(PKG) --cflags-only-I fuse3))
-override LDLIBS += $(shell $(PKG) --libs $(LINKED) 2>/dev/null) $(if $(FAST),-lZydis) $(if $(BPF),$(BPFLIBS)) -lm -ldl
-# Linked into the program where that can be: it would make each start slower.
+override LDLIBS += $(shell $(PKG) --libs $(filter-out libzstd,$(LINKED)) 2>/dev/null) $(ZSTDLIB) $(if $(FAST),-lZydis) $(if $(BPF),$(BPFLIBS)) -lm -ldl
+# Linked into the program where that can be: they would make each start slower.
+ZSTDLIB := $(or $(filter /%,$(shell $(CC) -print-file-name=libzstd.a)),-lzstd)
 BPFLIBS = $(if $(wildcard $(addprefix $(shell $(PKG) --variable=libdir libbpf)/lib,bpf.a elf.a z.a)),-Wl$(comma)-Bstatic -lbpf -lelf -lz -Wl$(comma)-Bdynamic,-lbpf -lelf -lz)
 LATELIBS := $(shell $(PKG) --libs $(LATE) 2>/dev/null) $(if $(FUSE),$(shell $(PKG) --libs fuse3))
 

@@ -88,7 +88,7 @@ static void fast_health(struct source_health *h, bool filter)
 	if (!filter)
 		set(h, "fast path", "no", "it needs seccomp filters, as ptrace run says",
 			"");
-	else if (fast_probe(why, sizeof(why)) < 0)
+	else if (fast_ask(why, sizeof(why)) < 0 || fast_try(why, sizeof(why)) < 0)
 		set(h, "fast path", "no", why, "");
 	else
 		set(h, "fast path", "works",

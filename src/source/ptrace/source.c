@@ -58,10 +58,26 @@ static void patch(struct tracer *t, const struct source_args *args)
 
 	t->dispatch = !args->launch;
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);
-	if (!*why && !fast_probe(t->no_patch, sizeof(t->no_patch)) &&
+	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)) &&
 		fast_open(t, args->patch_after) < 0)
 		snprintf(t->no_patch, sizeof(t->no_patch), "out of memory");
 	t->dispatch &= t->fast != NULL;
+}
+
+static void forget(struct tracer *t, struct task *k, void *arg)
+{
+	(void)arg;
+	fast_forget(t, k);
+}
+
+/* The command is on its way meanwhile. Under the filter for both ways either works. */
+static void try_patches(struct tracer *t)
+{
+	if (!t->fast || !fast_try(t->no_patch, sizeof(t->no_patch)))
+		return;
+	tasks_each(t, forget, NULL);
+	fast_close(t);
+	t->dispatch = false;
 }
 
 static struct tracer *tracer_new(const struct source_args *args)
@@ -142,11 +158,13 @@ static int open_launch(struct tracer *t)
 	pid_t pid = t->launch->command;
 	int err = seize(t, pid, pid, !t->filter);
 
-	if (err < 0)
-		return err;
-	return launch_go(t->launch, t->fast     ? LAUNCH_PATCH
-				    : t->filter ? LAUNCH_FILTER
-						: LAUNCH_PLAIN);
+	if (!err)
+		err = launch_go(t->launch, t->fast     ? LAUNCH_PATCH
+					   : t->filter ? LAUNCH_FILTER
+						       : LAUNCH_PLAIN);
+	if (!err)
+		try_patches(t);
+	return err;
 }
 
 static pid_t tracer_of(pid_t tid)
@@ -251,6 +269,7 @@ static int ptrace_open(struct source **out, const struct source_args *args)
 	if (t->launch) {
 		err = open_launch(t);
 	} else {
+		try_patches(t);
 		t->found = calloc(args->npids, sizeof(*t->found));
 		for (unsigned i = 0; t->found && i < args->npids; i++) {
 			int one = open_attach(t, args->pids[i]);

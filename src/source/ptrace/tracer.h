@@ -111,6 +111,7 @@ struct task {
 	struct task *lends;  /* ... to this child, and sleeps meanwhile: vfork(2) */
 	struct task *lender; /* who does so for this one */
 	struct fd_table *files;
+	uint32_t cwd; /* the last that was seen; 0: unknown */
 	struct slot slot;
 	bool sealed;         /* is under the second filter */
 	bool slotless;       /* it cannot have a slot */

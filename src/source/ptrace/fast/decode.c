@@ -230,7 +230,7 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 		break;
 	case ROLE_CWD:
 	case ROLE_ROOT:
-		path_moved(k->process);
+		path_moved(k);
 		new_epoch(t->fast);
 		break;
 	}

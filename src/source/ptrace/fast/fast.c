@@ -152,7 +152,7 @@ void fast_exec(struct tracer *t, struct task *k)
 		k->space->locked = k->process->locked;
 	k->slotless = k->process->locked;
 	history_exec(t, k);
-	path_moved(k->process);
+	path_moved(k);
 	dispatch_exec(t, k);
 }
 
@@ -318,7 +318,7 @@ bool fast_enter(struct tracer *t, struct task *k)
 		break;
 	case ROLE_CWD:
 	case ROLE_ROOT:
-		path_moved(k->process);
+		path_moved(k);
 		break;
 	}
 	struct fd_open *o =
@@ -461,7 +461,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		}
 		break;
 	case ROLE_OWN:
-		path_moved(k->process);
+		path_moved(k);
 		if (ret >= 0 && k->process->ntasks > 1)
 			k->process->apart |=
 				(k->call.arg[0] & (CLONE_FS | CLONE_NEWNS)) != 0;

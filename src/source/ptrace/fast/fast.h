@@ -233,8 +233,10 @@ unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);
 
-/* probe.c: 0, or -errno and why not. */
-int fast_probe(char *why, size_t size);
+/* probe.c: what the machine says, and what comes of trying; the latter takes longer. 0, or
+ * -errno and why not. */
+int fast_ask(char *why, size_t size);
+int fast_try(char *why, size_t size);
 
 /* clock.c */
 void fast_clock_start(struct fast_clock *c);
@@ -344,7 +346,7 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
-void path_moved(struct process *p);
+void path_moved(struct task *k);
 
 /* guard.c */
 struct guards *guards_new(void);

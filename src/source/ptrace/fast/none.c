@@ -10,10 +10,15 @@
 #include <errno.h>
 #include <stdio.h>
 
-int fast_probe(char *why, size_t size)
+int fast_ask(char *why, size_t size)
 {
 	snprintf(why, size, "it is not written for this machine");
 	return -ENOSYS;
+}
+
+int fast_try(char *why, size_t size)
+{
+	return fast_ask(why, size);
 }
 
 int fast_open(struct tracer *t, unsigned after)

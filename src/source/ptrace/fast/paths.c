@@ -54,16 +54,18 @@ static uint32_t start_of(struct tracer *t, struct task *k, int dirfd)
 		snprintf(at, sizeof(at), "/proc/%d/cwd", k->tid);
 		ssize_t n = readlink(at, path, sizeof(path));
 		if (n > 0 && *path == '/')
-			p->cwd = names_add(t->names, path, n);
+			p->cwd = k->cwd = names_add(t->names, path, n);
+		else if (p->apart)
+			return k->cwd; /* it was killed meanwhile, with its group */
 	}
 	return p->cwd;
 }
 
 /* It has another working directory, or another root. */
-void path_moved(struct process *p)
+void path_moved(struct task *k)
 {
-	p->cwd = 0;
-	p->root_since = 0;
+	k->cwd = k->process->cwd = 0;
+	k->process->root_since = 0;
 }
 
 static bool alike(const char *of, const char *ours, pid_t pid)

@@ -129,23 +129,26 @@ static int try_hook(void)
 	return WEXITSTATUS(status) ? -WEXITSTATUS(status) : same ? 0 : -EPROTO;
 }
 
-static const char *try_all(void)
+static int say(char *why, size_t size, const char *wrong)
 {
-	if (!(getauxval(AT_HWCAP2) & HWCAP2_GS))
-		return "the processor or kernel lacks FSGSBASE";
-	if (!has_counter())
-		return "the kernel does not trust the time stamp counter";
-	if (syscall(SYS_kcmp, getpid(), getpid(), 1 /* KCMP_VM */, 0, 0) != 0)
-		return "kcmp(2) is missing";
-	if (try_hook() < 0)
-		return "the self-test has failed";
-	return NULL;
-}
-
-int fast_probe(char *why, size_t size)
-{
-	const char *wrong = try_all();
-
 	snprintf(why, size, "%s", wrong ? wrong : "");
 	return wrong ? -ENOSYS : 0;
+}
+
+int fast_ask(char *why, size_t size)
+{
+	const char *wrong = NULL;
+
+	if (!(getauxval(AT_HWCAP2) & HWCAP2_GS))
+		wrong = "the processor or kernel lacks FSGSBASE";
+	else if (!has_counter())
+		wrong = "the kernel does not trust the time stamp counter";
+	else if (syscall(SYS_kcmp, getpid(), getpid(), 1 /* KCMP_VM */, 0, 0) != 0)
+		wrong = "kcmp(2) is missing";
+	return say(why, size, wrong);
+}
+
+int fast_try(char *why, size_t size)
+{
+	return say(why, size, try_hook() < 0 ? "the self-test has failed" : NULL);
 }
