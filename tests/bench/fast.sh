@@ -15,15 +15,15 @@ strace="strace -f --seccomp-bpf -e trace=read,write,pread64,pwrite64,readv,write
 middle() { sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"; }
 
 # What an operation costs, by the program's own clock: least, and in the middle.
-each() {	# title SIZE N
+each() {	# title SIZE N rw|file
 	rm -f ns.*
 	for _ in $(seq "$ROUNDS"); do
-		"$HELP/loop" rw "$3" "$2" >>ns.bare
-		$iops "$HELP/loop" rw "$3" "$2" >>ns.iops
-		$logs "$HELP/loop" rw "$3" "$2" >>ns.log
-		taskset -c 0 "$HELP/loop" rw "$3" "$2" >>ns.bare1
-		taskset -c 0 $iops "$HELP/loop" rw "$3" "$2" >>ns.iops1
-		$strace "$HELP/loop" rw $(($3 / 50)) "$2" >>ns.strace
+		"$HELP/loop" "$4" "$3" "$2" >>ns.bare
+		$iops "$HELP/loop" "$4" "$3" "$2" >>ns.iops
+		$logs "$HELP/loop" "$4" "$3" "$2" >>ns.log
+		taskset -c 0 "$HELP/loop" "$4" "$3" "$2" >>ns.bare1
+		taskset -c 0 $iops "$HELP/loop" "$4" "$3" "$2" >>ns.iops1
+		$strace "$HELP/loop" "$4" $(($3 / 50)) "$2" >>ns.strace
 	done
 	for what in bare iops log strace bare1 iops1; do
 		echo "$what $(sort -n ns.$what | head -1) $(middle ns.$what)"
@@ -37,9 +37,12 @@ each() {	# title SIZE N
 			printf "%-28s all on one CPU: iops %s\n", "", over("iops1", "bare1")
 		}'
 }
-each "1 byte" 1 "$N"
-each "4 KiB" 4096 $((N / 4))
-each "64 KiB" 65536 $((N / 20))
+# Of /dev/zero and /dev/null, which do as little as can be; and of a file in memory.
+each "1 byte" 1 "$N" rw
+each "4 KiB" 4096 $((N / 4)) rw
+each "64 KiB" 65536 $((N / 20)) rw
+each "4 KiB of a file" 4096 $((N / 4)) file
+each "64 KiB of a file" 65536 $((N / 20)) file
 
 ms() {		# command: milliseconds that it takes
 	from=$(date +%s%N); sh -c "$1" >/dev/null 2>&1 || echo "failed: $1" >&2; to=$(date +%s%N)

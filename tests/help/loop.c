@@ -5,6 +5,7 @@
  *   loop other N     N calls that are no I/O
  *   loop idle N M    N one-byte reads while M threads sleep; prints ns each
  *   loop rw N SIZE   N reads of /dev/zero and N writes to /dev/null; prints ns each
+ *   loop file N SIZE N reads and N writes of a file of 1 MiB; prints ns each
  *   loop pair SEC    two busy threads for SEC seconds; prints what each did
  */
 #include <fcntl.h>
@@ -45,6 +46,34 @@ static void *worker(void *arg)
 	return NULL;
 }
 
+static int new_file(void)
+{
+	int fd = open("loop.tmp", O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	unlink("loop.tmp");
+	return fd;
+}
+
+static int file(long n, size_t size)
+{
+	const size_t all = 1 << 20;
+	int fd = new_file();
+	char *b = calloc(1, all);
+
+	if (!b || size > all || pwrite(fd, b, all, 0) != (ssize_t)all)
+		return 1;
+	double from = now();
+	for (long i = 0; i < n; i++) {
+		off_t at = (off_t)((size_t)i * size % (all - size + 1));
+		if (pread(fd, b, size, at) != (ssize_t)size ||
+			pwrite(fd, b, size, at) != (ssize_t)size)
+			return 1;
+	}
+	printf("%.1f\n", (now() - from) / (2.0 * (double)n));
+	free(b);
+	return 0;
+}
+
 static int rw(long n, size_t size)
 {
 	int in = open("/dev/zero", O_RDONLY), out = open("/dev/null", O_WRONLY);
@@ -62,10 +91,9 @@ static int rw(long n, size_t size)
 
 static int io(long n)
 {
-	int fd = open("loop.tmp", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	int fd = new_file();
 	char b = 'x';
 
-	unlink("loop.tmp");
 	for (long i = 0; i < n / 2; i++)
 		if (write(fd, &b, 1) != 1)
 			return 1;
@@ -120,6 +148,8 @@ int main(int argc, char **argv)
 		return io(n);
 	if (argc > 3 && !strcmp(argv[1], "rw"))
 		return rw(n, atol(argv[3]));
+	if (argc > 3 && !strcmp(argv[1], "file"))
+		return file(n, atol(argv[3]));
 	if (argc > 2 && !strcmp(argv[1], "pair"))
 		return pair(n);
 	if (argc > 3 && !strcmp(argv[1], "idle"))

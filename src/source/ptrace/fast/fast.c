@@ -97,15 +97,16 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 		return;
 	drain_task(t, parent);
 	fast_forget(t, child);
+	if (child->process != parent->process) {
+		parent->space->hits = 0;
+		parent->space->forked = true;
+	}
 	if (same(parent->tid, child->tid, KCMP_VM)) {
 		child->space = parent->space;
 		child->space->refs++;
 		if (vfork)
 			life_lend(parent, child);
 	} else {
-		/* A shell, perhaps: its few operations are not worth a filter that all
-		 * of its programs are under. */
-		parent->space->hits = 0;
 		child->space = space_copy(parent->space);
 		if (child->space && child->space->state == SPACE_READY &&
 			!is_ready(child->tid))

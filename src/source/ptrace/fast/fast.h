@@ -143,7 +143,8 @@ struct space {
 	bool lean;       /* its memory is locked: no more than what is used is mapped */
 	bool quit;       /* nothing of it is to be dispatched any more */
 	bool left;       /* some of its tasks have been let go */
-	unsigned hits;
+	bool forked;     /* has made processes: a shell, perhaps */
+	unsigned hits;   /* stops, since the last of them */
 	struct rings *rings;
 	struct map index; /* address of a site -> its number plus 1 */
 	struct site *site;

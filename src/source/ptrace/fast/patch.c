@@ -287,10 +287,24 @@ static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 }
 
 /*
+ * Whether it is time for the first patch of an address space, which takes as long as
+ * about two dozen stops. All that a shell runs would be under the second filter as well,
+ * so it has to be worth that.
+ */
+static bool is_due(const struct tracer *t, const struct task *k)
+{
+	enum { SHELL = 8 };
+	unsigned after = t->fast->after;
+
+	if (k->space->forked && !k->sealed && after > 1)
+		after *= SHELL;
+	return k->space->hits >= after && space_may_begin(t, k);
+}
+
+/*
  * At the stop before a call that costs so many of them: if its site is hot, patch it, and
- * make the call again through the hook. The first patch of an address space takes as long
- * as about two dozen stops, so it has to have had as many. 1: the task is to be resumed
- * as it is; 0: the call goes on as ever; -ESRCH: it stands elsewhere.
+ * make the call again through the hook. 1: the task is to be resumed as it is; 0: the
+ * call goes on as ever; -ESRCH: it stands elsewhere.
  */
 int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops)
 {
@@ -304,8 +318,7 @@ int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops)
 	if (is_patched(k, s))
 		return 0; /* jumped to directly */
 	s->hits++;
-	if (sp->state == SPACE_COLD ? sp->hits < t->fast->after || !space_may_begin(t, k)
-				    : s->hits < 2 && t->fast->after > 1)
+	if (sp->state == SPACE_COLD ? !is_due(t, k) : s->hits < 2 && t->fast->after > 1)
 		return 0;
 	return patch_now(t, k, at);
 }
