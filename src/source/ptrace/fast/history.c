@@ -403,6 +403,18 @@ void history_look(struct tracer *t, struct task *k)
 	}
 }
 
+/* The place of what nobody else has, and its end if it is to be appended to. */
+static void settle_alone(
+	struct tracer *t, struct task *k, int fd, const struct fd_view *v)
+{
+	history_seed(t, k, fd, v, v->offset, 0);
+	struct fd_open *o = fdtrack_get(k->files, fd);
+	if (!o || !o->seeks || v->flags == -1 || !(v->flags & O_APPEND))
+		return;
+	history_writes(t, o);
+	history_ends(t, o->file, (uint64_t)fdtab_size(t->fdtab, &k->fd, fd));
+}
+
 /*
  * Before the first record: what is open now. It may be closed by the time that its first
  * record is read.
@@ -422,13 +434,13 @@ void history_take_stock(struct tracer *t, struct task *k)
 		if (*d->d_name < '0' || *d->d_name > '9' || fdtrack_get(k->files, fd))
 			continue;
 		fdtab_ask(t->fdtab, &k->fd, fd, &v);
-		history_seed(t, k, fd, &v, v.offset, 0);
+		if (!v.file)
+			continue;
+		/* Who has it too may have moved it, which is in a ring yet. */
+		history_meet(t, k, fd, &v);
 		struct fd_open *o = fdtrack_get(k->files, fd);
-		if (o && o->seeks && o->flags != -1 && o->flags & O_APPEND) {
-			history_writes(t, o);
-			history_ends(
-				t, o->file, (uint64_t)fdtab_size(t->fdtab, &k->fd, fd));
-		}
+		if (o && o->refs == 1)
+			settle_alone(t, k, fd, &v);
 		n++;
 	}
 	if (dir)
