@@ -49,6 +49,7 @@ static const struct scenario scenarios[] = {
 	S(seeks, 30),
 	S(late, 50),
 	S(kin, 30),
+	S(many, 50),
 	S(rights, 80),
 	S(limit_as, 0),
 	S(limit_files, 0),

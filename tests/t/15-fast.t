@@ -32,7 +32,7 @@ seen() {	# what all the runs before have done, at once: that is quicker
 
 each='barrier|barrier 16 2 10 0|barrier 16 2 10 1|signals alt eintr|jump|jump alt eintr|cancel|births|execs|forks|
 trap block|trap ignore|trap handle|faults|bad|regs'
-more='signals|stopcont|trap|outlive|files|rename|reopen|dups|dup_race|accepts|shared|append|seeks|late|kin|rights|limit_as|
+more='signals|stopcont|trap|outlive|files|rename|reopen|dups|dup_race|accepts|shared|append|seeks|late|kin|many|rights|limit_as|
 limit_files|gs|gs hot|jit|selfmod|selfmod part|reload|own_filter|own_filter hot|own_filter hot pc|
 tsc|tsc hot|dispatch|sigsys|int80|unmap|unmap protect|unmap over|scribble'
 # Not for what lies in text that others copy or write to, or what counts its own address
@@ -56,8 +56,33 @@ words() {
 	json "$1" '[j.pop("reported_at", 0), j["run"].pop("fast_path", 0)] and json.dumps(j)'
 }
 
+# Two filters of its own, with an exec in between; and a number that is another file's by
+# the time that it is hot, after calls that stop because they are wanted.
+cat >few.py <<'EOP'
+import ctypes, os, struct, sys
+def again():
+    c = ctypes.CDLL(None); code = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
+    prog = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", 1, ctypes.addressof(code)))
+    assert c.prctl(38, 1, 0, 0, 0) == 0 and c.prctl(22, 2, prog, 0, 0) == 0
+def lock():
+    again(); os.execv(sys.executable, [sys.executable, sys.argv[0], "again"])
+def number():
+    x = os.open("w/x", os.O_WRONLY | os.O_CREAT); os.close(os.dup(x)); os.close(x)
+    y = os.open("w/y", os.O_WRONLY | os.O_CREAT); assert x == y
+    for i in range(200): os.write(y, b"123")
+globals()[sys.argv[1]]()
+EOP
+few() {
+	timeout -s KILL 60 "$IOPS" run $opt -q -o /dev/null -- /usr/bin/python3 few.py lock
+	is "a filter, an exec, another filter ($mode)" "$?" 0
+	"$IOPS" run $opt -e data,dup --json -o got.json -- /usr/bin/python3 few.py number
+	is "a number of another file, after dup(2) ($mode)" \
+		"$(json got.json '[(f["path"][-2:], f["write"]["operations"]) for f in j["by"]["file"] if f["path"][-4:-1] == "/w/" and f["write"]["operations"]]')" "[('/y', 200)]"
+}
+
 others() {
 	rm -rf w; mkdir w
+	few
 	"$IOPS" run $opt --json -o got.json -- "$HELP/hotdl" w/dl "$HELP/plug1.so" "$HELP/plug2.so" >out.txt 2>&1
 	is "shared objects come and go ($mode)" "$? $(cat out.txt)" "0 "
 	is "... and all is seen" "$(json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/dl")]')" "[(2000, 6000)]"

@@ -251,6 +251,12 @@ static int row_of(
 	return row;
 }
 
+/* Whether its descriptors, and where they are, are of interest to later calls. */
+static bool is_remembered(const struct syscall_desc *d)
+{
+	return d->path < 0 && d->form != FORM_NEWFD;
+}
+
 bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
 {
 	int row = row_of(t, k, in);
@@ -274,7 +280,7 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 	}
 	k->call.quiet = false;
 	enter_args(t, k);
-	if (syscalls[row].fd >= 0 && syscalls[row].path < 0)
+	if (syscalls[row].fd >= 0 && is_remembered(&syscalls[row]))
 		fast_begun(t, k, 0);
 	if (k->call.two)
 		fast_begun(t, k, 1);
@@ -390,7 +396,7 @@ static void remember(
 	const struct call *c = &k->call;
 	const int fd[2] = { d->fd, d->form == FORM_TWO ? d->fd2 : ARG_NONE };
 
-	if (d->path >= 0 || d->form == FORM_NEWFD)
+	if (!is_remembered(d))
 		return;
 	for (int i = 0; i < 2; i++) {
 		struct fd_view v = { .file = c->op[i].file, .flags = c->flags[i] };

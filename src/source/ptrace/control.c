@@ -72,11 +72,16 @@ static void leave_clone(struct tracer *t, struct task *k, int64_t ret)
 
 /* Under a supervisor's filter wanted calls no longer stop: it outranks ours. seccomp(2)
  */
+static bool adds_supervisor(const struct task *k)
+{
+	return k->call.arg[0] == SECCOMP_SET_MODE_FILTER &&
+	       k->call.arg[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER;
+}
+
 static bool enter_seccomp(struct tracer *t, struct task *k)
 {
 	(void)t;
-	return k->call.arg[0] == SECCOMP_SET_MODE_FILTER &&
-	       k->call.arg[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER;
+	return adds_supervisor(k);
 }
 
 static void supervise(struct tracer *t, struct task *k, void *process)
@@ -88,7 +93,7 @@ static void supervise(struct tracer *t, struct task *k, void *process)
 
 static void leave_seccomp(struct tracer *t, struct task *k, int64_t ret)
 {
-	if (ret < 0)
+	if (ret < 0 || !adds_supervisor(k))
 		return;
 	tasks_each(t, supervise, k->process);
 	task_note(t, k, NOTE_SUPERVISED, k->call.row);
@@ -125,16 +130,16 @@ static void leave_io_uring(struct tracer *t, struct task *k, int64_t ret)
 
 /*
  * Whether an exec will find nothing to read, as most of those along PATH. Only what is
- * certain: a path from the task's own root, and none that means another file to us.
+ * certain: a path on the task's own root mount. One on another may mean another file to
+ * us, like /proc/self, or wait for a file system whose server is our tracee.
  */
 static bool is_missing(const struct task *k)
 {
-	static const char proc[] = "/proc/";
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_XDEV };
 	char path[PATH_MAX], at[32];
 
-	if (tracee_string(k->tid, k->call.arg[0], path, sizeof(path)) < 0 ||
-		*path != '/' || !strncmp(path, proc, sizeof(proc) - 1))
+	if (tracee_string(k->tid, k->call.arg[0], path, sizeof(path)) < 0 || *path != '/')
 		return false;
 	snprintf(at, sizeof(at), "/proc/%d/root", k->tid);
 	int root = open(at, O_PATH | O_CLOEXEC);

@@ -58,9 +58,11 @@ static void patch(struct tracer *t, const struct source_args *args)
 
 	t->dispatch = !args->launch;
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);
-	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)) &&
-		fast_open(t, args->patch_after) < 0)
-		snprintf(t->no_patch, sizeof(t->no_patch), "out of memory");
+	int err = 0;
+	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)))
+		err = fast_open(t, args->patch_after);
+	if (err < 0)
+		snprintf(t->no_patch, sizeof(t->no_patch), "%s", strerror(-err));
 	t->dispatch &= t->fast != NULL;
 }
 

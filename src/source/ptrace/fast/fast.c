@@ -299,7 +299,7 @@ bool fast_enter(struct tracer *t, struct task *k)
 	if (!c)
 		return false;
 	if (!task_is_seen(t, k))
-		return unseen_enter(t, k, c);
+		return unseen_enter(k, c);
 	if (c->role == ROLE_DATA && !c->rights)
 		return false;
 	if (c->rights || c->role == ROLE_LOCK || c->role == ROLE_OWN ||
@@ -517,7 +517,7 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 {
 	bool unseen = t->fast && !task_is_seen(t, k);
 
-	if (!t->fast || !k->files || (unseen && !t->fast->keeps))
+	if (!t->fast || !k->files)
 		return;
 	struct fd_open *o = fdtrack_get(k->files, fd);
 	int64_t was = o ? o->offset : OP_NO_OFFSET;

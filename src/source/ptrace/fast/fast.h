@@ -203,7 +203,6 @@ struct fast {
 	unsigned after;                    /* stops of a site before it is patched */
 	struct sock_filter *seal;          /* FILTER_SECOND */
 	uint16_t nseal;
-	bool keeps; /* somebody's history */
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
@@ -338,7 +337,7 @@ bool history_ends_later(struct tracer *t, const struct task *k, int fd);
 bool history_seeks(struct tracer *t, uint32_t file);
 
 /* unseen.c: see there. */
-bool unseen_enter(struct tracer *t, const struct task *k, const struct fast_call *c);
+bool unseen_enter(const struct task *k, const struct fast_call *c);
 void unseen_meet(struct tracer *t, struct task *k, int fd, const struct fd_view *v);
 void unseen_part(struct tracer *t, struct task *k, int fd);
 

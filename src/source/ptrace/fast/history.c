@@ -421,15 +421,13 @@ static void settle_alone(
  */
 void history_take_stock(struct tracer *t, struct task *k)
 {
-	enum { FEW = 64 };
 	char path[32];
 	struct dirent *d;
 	struct fd_view v;
-	int n = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", k->tid);
 	DIR *dir = opendir(path);
-	while (dir && n < FEW && (d = readdir(dir))) {
+	while (dir && (d = readdir(dir))) {
 		int fd = atoi(d->d_name);
 		if (*d->d_name < '0' || *d->d_name > '9' || fdtrack_get(k->files, fd))
 			continue;
@@ -441,7 +439,6 @@ void history_take_stock(struct tracer *t, struct task *k)
 		struct fd_open *o = fdtrack_get(k->files, fd);
 		if (o && o->refs == 1)
 			settle_alone(t, k, fd, &v);
-		n++;
 	}
 	if (dir)
 		closedir(dir);

@@ -339,7 +339,7 @@ hook_end:
  * Each part ends with a call that stops whatever filter there is, which tells the tracer.
  */
 .macro trap label
-	movl	$317, %eax		/* seccomp(-1): no operation of it */
+	xorl	%eax, %eax		/* read(-1) */
 	movl	$-1, %edi
 	syscall
 \label:

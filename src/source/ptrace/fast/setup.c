@@ -445,7 +445,7 @@ static bool may_reserve(pid_t tid)
 
 bool space_may_begin(const struct tracer *t, const struct task *k)
 {
-	return k->space->state == SPACE_COLD &&
+	return k->space->state == SPACE_COLD && !k->space->locked &&
 	       (task_is_seen(t, k) || k->space->refs == 1);
 }
 
@@ -462,6 +462,8 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	if (sp->state == SPACE_REFUSED || sp->locked)
 		return -EPERM;
 	sp->state = SPACE_REFUSED;
+	if (!task_is_seen(t, k)) /* but for what calls in flight have left, it is empty */
+		history_begin(t, k, NULL, false);
 	uint64_t gap = may_reserve(k->tid) ? find_gap(&t->fast->maps, k->tid, near) : 0;
 	if (!gap)
 		return -ENOMEM;
@@ -470,7 +472,6 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 		err = map_slots(t, k, s, gap);
 	if (!err) {
 		sp->state = SPACE_READY;
-		t->fast->keeps = true;
 		history_take_stock(t, k);
 	}
 	return err;

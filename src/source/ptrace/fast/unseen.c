@@ -11,7 +11,7 @@
 #include <fcntl.h>
 
 /* Whether the exit of such a call has to be seen. */
-bool unseen_enter(struct tracer *t, const struct task *k, const struct fast_call *c)
+bool unseen_enter(const struct task *k, const struct fast_call *c)
 {
 	switch (c->role) {
 	case ROLE_LOCK:
@@ -21,9 +21,9 @@ bool unseen_enter(struct tracer *t, const struct task *k, const struct fast_call
 	case ROLE_SIZE:
 	case ROLE_PATH:
 	case ROLE_ROOT:
-		return t->fast->keeps;
+		return true;
 	case ROLE_FCNTL:
-		return t->fast->keeps && k->call.arg[1] == F_SETFL;
+		return k->call.arg[1] == F_SETFL;
 	}
 	return false;
 }
@@ -31,7 +31,7 @@ bool unseen_enter(struct tracer *t, const struct task *k, const struct fast_call
 /* v: what the descriptor stands for, as was just asked. */
 void unseen_meet(struct tracer *t, struct task *k, int fd, const struct fd_view *v)
 {
-	if (t->fast->keeps && v->file)
+	if (v->file)
 		history_meet(t, k, fd, v);
 }
 
