@@ -233,7 +233,7 @@ unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);
 
-/* probe.c: what the machine says, and what comes of trying; the latter takes longer. 0, or
+/* probe.c: what the machine says, and what comes of trying, which takes longer. 0, or
  * -errno and why not. */
 int fast_ask(char *why, size_t size);
 int fast_try(char *why, size_t size);
