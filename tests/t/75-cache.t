@@ -138,8 +138,9 @@ v = resource.getrusage(0)
 c.munmap(a, size)
 a = c.mmap(None, size, 3, 1, fd, 0)
 b = (ctypes.c_ubyte * size).from_address(a)
-x += [b[i * P] for i in (0, 2, 0, 2)]	# are there: the first one maps its neighbours
-b[4 * P] = 1	# is mapped, to be read
+# Are there. Too far apart to be mapped at once, as neighbours mostly are, but not always.
+x += [b[i * P] for i in (0, 16, 0, 16)]
+b[0] = 1	# is mapped, to be read
 b[40 * P] = 1	# is not there
 os.fsync(fd)
 print(v.ru_majflt - u.ru_majflt)
@@ -149,10 +150,10 @@ ok "major and minor faults, reads and writes" /usr/bin/python3 -c '
 from pages import *
 assert open("major").read() == "16\n"
 r = row("f.json", "data", "fault")
-assert (r["major"], r["minor"], r["read"], r["write"]) == (17, 2, 17, 2), r'
+assert (r["major"], r["minor"], r["read"], r["write"]) == (17, 3, 18, 2), r'
 ok "... as hits and misses of the cache" /usr/bin/python3 -c '
 from pages import *
-same("f.json", "data", mapped_misses=17, misses=17, mapped_hits=1, dirtied=2)'
+same("f.json", "data", mapped_misses=17, misses=17, mapped_hits=2, dirtied=2)'
 is "faults take time" "$(json f.json '[j["layers"]["fault"][k]["count"] > 0 and j["layers"]["fault"][k]["min"] > 0 for k in ("major_ns", "minor_ns")]')" "[True, True]"
 is "all faults of mapped files are those of the processes" "$(json f.json '[sum(r[k] for r in j["layers"]["fault"]["by"]["process"]) == sum(r[k] for r in j["layers"]["fault"]["by"]["file"]) == j["layers"]["fault"][k] for k in ("major", "minor", "read", "write")]')" "[True, True, True, True]"
 ok "by the schema" /usr/bin/python3 -m jsonschema -i f.json "$ROOT/share/report-1.schema.json"
