@@ -152,6 +152,9 @@ void row_fini(struct row *r);
  * the rows of calls, kinds and errors want it. To be freed by series_fini().
  */
 int row_all(const struct row *r, bool everything, struct series *out);
+
+/* The same but for its histograms, which stay empty: nothing is to be freed. */
+void row_sums(const struct row *r, bool everything, struct series *out);
 void series_fini(struct series *s);
 
 /*

@@ -26,7 +26,7 @@ void row_fini(struct row *r)
 	*r = (struct row){ 0 };
 }
 
-int series_merge(struct series *a, const struct series *b)
+static void add(struct series *a, const struct series *b)
 {
 	a->operations += b->operations;
 	a->errors += b->errors;
@@ -35,6 +35,11 @@ int series_merge(struct series *a, const struct series *b)
 	a->bytes += b->bytes;
 	a->requested += b->requested;
 	a->time_ns += b->time_ns;
+}
+
+int series_merge(struct series *a, const struct series *b)
+{
+	add(a, b);
 	if (hist_merge(&a->size, &b->size) < 0 ||
 		hist_merge(&a->latency, &b->latency) < 0)
 		return -ENOMEM;
@@ -42,7 +47,7 @@ int series_merge(struct series *a, const struct series *b)
 }
 
 /* Take the second sides out again: each such call was one. Its bytes moved on both. */
-static void series_once(struct series *a, const struct series *pair)
+static void once(struct series *a, const struct series *pair)
 {
 	a->operations -= pair->operations;
 	a->errors -= pair->errors;
@@ -50,21 +55,36 @@ static void series_once(struct series *a, const struct series *pair)
 	a->interrupted -= pair->interrupted;
 	a->requested -= pair->requested;
 	a->time_ns -= pair->time_ns;
-	hist_subtract(&a->size, &pair->size);
-	hist_subtract(&a->latency, &pair->latency);
+}
+
+static unsigned classes(bool everything)
+{
+	return everything ? NCLASS : CLASS_WRITE + 1;
+}
+
+void row_sums(const struct row *r, bool everything, struct series *out)
+{
+	*out = (struct series){ 0 };
+	for (unsigned c = 0; c < classes(everything); c++)
+		if (r->series[c])
+			add(out, r->series[c]);
+	if (r->pair)
+		once(out, r->pair);
 }
 
 int row_all(const struct row *r, bool everything, struct series *out)
 {
-	unsigned n = everything ? NCLASS : CLASS_WRITE + 1;
-
-	*out = (struct series){ 0 };
-	for (unsigned c = 0; c < n; c++)
-		if (r->series[c] && series_merge(out, r->series[c]) < 0) {
+	row_sums(r, everything, out);
+	for (unsigned c = 0; c < classes(everything); c++)
+		if (r->series[c] &&
+			(hist_merge(&out->size, &r->series[c]->size) < 0 ||
+				hist_merge(&out->latency, &r->series[c]->latency) < 0)) {
 			series_fini(out);
 			return -ENOMEM;
 		}
-	if (r->pair)
-		series_once(out, r->pair);
+	if (r->pair) {
+		hist_subtract(&out->size, &r->pair->size);
+		hist_subtract(&out->latency, &r->pair->latency);
+	}
 	return 0;
 }

@@ -112,19 +112,29 @@ int lines_of(const struct report_in *in, enum dim dim, size_t top, struct lines 
 	*out = (struct lines){ .line = calloc(room + 1, sizeof(*out->line)), .all = all };
 	if (!out->line)
 		return -ENOMEM;
-	for (size_t i = 0; i < rows; i++) {
+	/* Unless a column decides, which may be of a histogram, sums do: those that are
+	 * merged for each of many files take longest of all. */
+	bool sums = !in->view->sort;
+	int err = 0;
+	for (size_t i = 0; i < rows && !err; i++) {
 		struct line new = { .in = in, .row = &row[i], .dim = dim };
 		if (!is_line(dim, &row[i]))
 			continue;
 		out->meta |= row[i].series[CLASS_META] != NULL;
-		if (row_all(&row[i], whole(dim), &new.all) < 0) {
-			lines_fini(out);
-			return -ENOMEM;
-		}
-		keep(out, room, &new);
+		if (sums)
+			row_sums(new.row, whole(dim), &new.all);
+		else
+			err = row_all(new.row, whole(dim), &new.all);
+		if (!err)
+			keep(out, room, &new);
 	}
-	qsort(out->line, out->n, sizeof(*out->line), compare);
-	return 0;
+	for (size_t i = 0; i < out->n && sums && !err; i++)
+		err = row_all(out->line[i].row, whole(dim), &out->line[i].all);
+	if (err < 0)
+		lines_fini(out);
+	else
+		qsort(out->line, out->n, sizeof(*out->line), compare);
+	return err;
 }
 
 void lines_fini(struct lines *l)
