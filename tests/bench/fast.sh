@@ -1,7 +1,8 @@
 #!/bin/sh
 # shellcheck disable=SC2034,SC2086,SC2154
 # The fast path against the bare program and strace, in the same run, in turn: what an
-# operation costs, and how much longer real programs take. ROUNDS: how often.
+# operation costs, and how much longer real programs take. ROUNDS: how often. "filter" is
+# a seccomp program that looks where calls come from and does nothing: the kernel's part.
 IOPS=${IOPS:-$PWD/build/iops} HELP=${HELP:-$PWD/build/help}
 ROUNDS=${ROUNDS:-7} N=${N:-1000000}
 dir=$(mktemp -d) || exit 1
@@ -10,6 +11,7 @@ cd "$dir" || exit 1
 trap 'cd /; rm -rf "$dir"' EXIT
 iops="$IOPS run -q -o /dev/null --"
 logs="$IOPS run -q -o /dev/null -l run.iops --"
+filter="$HELP/filtered"
 strace="strace -f --seccomp-bpf -e trace=read,write,pread64,pwrite64,readv,writev -o /dev/null"
 
 middle() { sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"; }
@@ -20,18 +22,20 @@ each() {	# title SIZE N rw|file
 	for _ in $(seq "$ROUNDS"); do
 		"$HELP/loop" "$4" "$3" "$2" >>ns.bare
 		$iops "$HELP/loop" "$4" "$3" "$2" >>ns.iops
+		$filter "$HELP/loop" "$4" "$3" "$2" >>ns.filter
 		$logs "$HELP/loop" "$4" "$3" "$2" >>ns.log
 		taskset -c 0 "$HELP/loop" "$4" "$3" "$2" >>ns.bare1
 		taskset -c 0 $iops "$HELP/loop" "$4" "$3" "$2" >>ns.iops1
 		$strace "$HELP/loop" "$4" $(($3 / 50)) "$2" >>ns.strace
 	done
-	for what in bare iops log strace bare1 iops1; do
+	for what in bare iops filter log strace bare1 iops1; do
 		echo "$what $(sort -n ns.$what | head -1) $(middle ns.$what)"
 	done | awk -v t="$1" '
 		{ least[$1] = $2; mid[$1] = $3 }
 		function over(k, b) { return sprintf("+%.0f ns (least %.0f), %.2f times", mid[k] - mid[b], least[k] - least[b], mid[k] / mid[b]) }
 		END {
 			printf "%-28s bare %.0f ns; iops %s\n", t, mid["bare"], over("iops", "bare")
+			printf "%-28s a filter alone %s\n", "", over("filter", "bare")
 			printf "%-28s with the log %s\n", "", over("log", "bare")
 			printf "%-28s strace %s: %.0f times iops\n", "", over("strace", "bare"), (mid["strace"] - mid["bare"]) / (mid["iops"] - mid["bare"])
 			printf "%-28s all on one CPU: iops %s\n", "", over("iops1", "bare1")
@@ -51,16 +55,17 @@ ms() {		# command: milliseconds that it takes
 program() {	# title, what to do before, command
 	rm -f us.*
 	for i in $(seq "$ROUNDS"); do
-		for what in bare iops $([ "$i" -gt 2 ] || echo strace); do
+		for what in bare iops filter $([ "$i" -gt 2 ] || echo strace); do
 			eval "with=\$$what"
 			eval "$2"
 			ms "$with $3" >>us.$what
 		done
 	done
-	for what in bare iops strace; do echo "$what $(sort -n us.$what | head -1) $(middle us.$what)"; done | awk -v t="$1" '
+	for what in bare iops filter strace; do echo "$what $(sort -n us.$what | head -1) $(middle us.$what)"; done | awk -v t="$1" '
 		{ least[$1] = $2; mid[$1] = $3 }
-		END { printf "%-28s iops %.2f times bare (least %.2f), strace %.1f   (%.0f ms)\n", t, mid["iops"] / mid["bare"],
-			least["iops"] / least["bare"], least["strace"] / least["bare"], mid["bare"] / 1000 }'
+		END { printf "%-28s iops %.2f times bare (least %.2f), a filter alone %.2f, strace %.1f   (%.0f ms)\n", t,
+			mid["iops"] / mid["bare"], least["iops"] / least["bare"], mid["filter"] / mid["bare"],
+			least["strace"] / least["bare"], mid["bare"] / 1000 }'
 }
 bare=
 cp -r /usr/include tree
