@@ -28,6 +28,7 @@ struct fd_open {
 	int32_t user;
 	int32_t tid, fd; /* who had it, when it was found */
 	uint64_t pass;   /* of a reader, when the position was last asked for */
+	uint64_t asked;  /* the last question whose it is */
 };
 
 enum { FDTRACK_MAX = 1 << 20 /* descriptors from here on are not kept */ };

@@ -59,7 +59,7 @@ words() {
 # Two filters of its own, with an exec in between; and a number that is another file's by
 # the time that it is hot, after calls that stop because they are wanted.
 cat >few.py <<'EOP'
-import ctypes, os, struct, sys
+import ctypes, os, struct, subprocess, sys
 def again():
     c = ctypes.CDLL(None); code = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0x7fff0000))
     prog = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", 1, ctypes.addressof(code)))
@@ -70,6 +70,21 @@ def number():
     x = os.open("w/x", os.O_WRONLY | os.O_CREAT); os.close(os.dup(x)); os.close(x)
     y = os.open("w/y", os.O_WRONLY | os.O_CREAT); assert x == y
     for i in range(200): os.write(y, b"123")
+def heir():
+    os.dup2(os.open("w/s", os.O_WRONLY | os.O_CREAT), 9)
+    for i in range(200): os.write(9, b"123")
+    subprocess.run(["sh", "-c", "printf ab >&9; dd if=/dev/zero bs=3 count=100 >&9 2>/dev/null; exec 9>w/t; printf ab >&9;"
+                    "exec 9>&-; exec 9>>w/s; printf ab >&9"], close_fds=False, check=True)
+    for i in range(50): os.write(9, b"123")
+def orphan():
+    os.dup2(os.open("w/o", os.O_WRONLY | os.O_CREAT), 9)
+    for i in range(100): os.write(9, b"123")
+    r, w = os.pipe(); pid = os.fork()
+    if pid: os.closerange(3, 10); sys.exit(os.waitpid(pid, 0)[1])
+    os.close(w); os.read(r, 1)
+    for i in range(100): os.write(9, b"123")
+    subprocess.run(["sh", "-c", "printf ab >&9"], close_fds=False, check=True)
+    for i in range(50): os.write(9, b"123")
 globals()[sys.argv[1]]()
 EOP
 few() {
@@ -78,6 +93,17 @@ few() {
 	"$IOPS" run $opt -e data,dup --json -o got.json -- /usr/bin/python3 few.py number
 	is "a number of another file, after dup(2) ($mode)" \
 		"$(json got.json '[(f["path"][-2:], f["write"]["operations"]) for f in j["by"]["file"] if f["path"][-4:-1] == "/w/" and f["write"]["operations"]]')" "[('/y', 200)]"
+	"$IOPS" run $opt --json -o got.json -- /usr/bin/python3 few.py heir
+	is "what is run shares a position, and uses its number again ($mode)" \
+		"$(json got.json 'sorted((f["path"][-2:], f["write"]["operations"], f["write"]["bytes"], f["write_extent"], f["consecutive_writes"], f["random_writes"])
+			for f in j["by"]["file"] if f["path"][-4:-1] == "/w/" and f["write"]["operations"])')" "[('/s', 352, 1054, 1052, 350, 1), ('/t', 1, 2, 2, 0, 0)]"
+	"$IOPS" run $opt --no-follow -q -o /dev/null -l got.iops -- /usr/bin/python3 few.py heir
+	is "... is known, or not said, where what is run is not counted ($mode)" \
+		"$("$IOPS" export --to csv got.iops | grep /w/s, | awk -F, 'NR > 200 && $19 != "" && $19 != 902 + 3 * (NR - 201) { print } END { print NR }')" 250
+	"$IOPS" run $opt --json -o got.json -- /usr/bin/python3 few.py orphan
+	is "... also when who opened it has closed it ($mode)" \
+		"$(json got.json '[(f["write"]["operations"], f["write_extent"], f["consecutive_writes"], f["random_writes"]) for f in j["by"]["file"] if f["path"].endswith("/w/o")]')" \
+		"[(251, 752, 250, 0)]"
 }
 
 others() {

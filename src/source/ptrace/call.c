@@ -275,6 +275,7 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 	if (!t->sink || !k->process->started || k->process->muted ||
 		!(syscall_wanted(&t->want, row) ||
 			(t->countable && syscalls[row].weight))) {
+		fast_uncounted(t, k);
 		k->call.row = k->call.noted ? row : -1;
 		return k->call.noted;
 	}

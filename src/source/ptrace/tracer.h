@@ -114,6 +114,7 @@ struct task {
 	uint32_t cwd; /* the last that was seen; 0: unknown */
 	struct slot slot;
 	bool sealed;         /* is under the second filter */
+	bool seen;           /* ... and its history is kept: not of what it runs */
 	bool slotless;       /* it cannot have a slot */
 	bool distrusted;     /* it has written over its slot */
 	bool mending;        /* at a signal: its result may not be final */
@@ -183,7 +184,7 @@ struct stand {
 /* Whether all that it does to its descriptors is seen: until then they are asked for. */
 static inline bool task_is_seen(const struct tracer *t, const struct task *k)
 {
-	return t->dispatch || k->sealed;
+	return t->dispatch || k->seen;
 }
 
 uint64_t tracer_now(const struct tracer *t); /* since the epoch */

@@ -114,6 +114,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	}
 	child->slotless = parent->slotless;
 	child->sealed = parent->sealed;
+	child->seen = parent->seen;
 	child->process->locked |= parent->process->locked;
 	history_begin(t, child, parent, same(parent->tid, child->tid, KCMP_FILES));
 	child->regs_shared = parent->slot.ctl != NULL;
@@ -153,6 +154,7 @@ void fast_exec(struct tracer *t, struct task *k)
 		k->space->locked = k->process->locked;
 	k->slotless = k->process->locked;
 	history_exec(t, k);
+	k->seen = false; /* most programs are short: not worth a history until patched */
 	path_moved(k);
 	dispatch_exec(t, k);
 }
@@ -237,7 +239,7 @@ static int before_child(struct tracer *t, struct task *k,
 	const struct space *s = k->space;
 	uint64_t what = s->locked || s->state == SPACE_REFUSED ? 0 : shared(k, in);
 
-	if (what && !k->sealed && space_may_begin(t, k))
+	if (what && !k->seen && space_may_begin(t, k))
 		return patch_prepare(t, k, at);
 	if (what & CLONE_THREAD && !s->registered && s->refs == 1)
 		return patch_before_threads(t, k, at);

@@ -216,6 +216,7 @@ struct fast {
 	uint64_t pass;       /* of the drain */
 	uint64_t now;        /* by the time stamp counter, or a little later */
 	uint64_t passed;     /* when the last pass began */
+	uint64_t questions;  /* who else has an open file */
 	uint64_t fill_ticks; /* in which the busiest ring fills by a third */
 };
 
@@ -412,6 +413,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret);
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
 	int64_t after, int64_t wrote);
 void fast_begun(struct tracer *t, struct task *k, unsigned side);
+void fast_uncounted(struct tracer *t, struct task *k);
 bool fast_mend(struct tracer *t, struct task *k, int sig);
 void mend_home(struct tracer *t, struct task *k);
 

@@ -25,31 +25,14 @@ void new_epoch(struct fast *f)
 		map_fini(&f->known);
 }
 
-void history_begin(struct tracer *t, struct task *k, struct task *parent, bool shared)
-{
-	struct fdtrack *track = t->fast->track;
-
-	if (k->files)
-		fdtrack_end(track, k->files);
-	k->files = !parent || !parent->files ? fdtrack_table(track)
-		   : shared                  ? fdtrack_share(parent->files)
-					     : fdtrack_copy(track, parent->files);
-}
-
-void history_end(struct tracer *t, struct task *k)
-{
-	if (k->files)
-		fdtrack_end(t->fast->track, k->files);
-	k->files = NULL;
-}
-
 /*
  * Another program runs: what was close-on-exec is not known for sure, so all is asked
- * anew. Positions that others share will move without our seeing whose they are.
+ * anew. Where its calls are dispatched, positions that others share will move without
+ * our seeing whose they are; else each of its calls is asked until it is patched.
  */
 void history_exec(struct tracer *t, struct task *k)
 {
-	for (int fd = 0; k->files && fd < FDTRACK_MAX; fd++) {
+	for (int fd = 0; t->dispatch && k->files && fd < FDTRACK_MAX; fd++) {
 		struct fd_open *o = fdtrack_get(k->files, fd);
 		if (o && o->refs > 1 && o->seeks) {
 			o->offset = OP_NO_OFFSET;
@@ -84,15 +67,50 @@ struct twin {
 	int fd;
 	uint32_t file;
 	unsigned asked;
+	bool many;
 	struct fd_open *found;
 };
 
+static bool holds(const struct task *k, int fd, const struct fd_open *o)
+{
+	return k && k->files && fdtrack_get(k->files, fd) == o;
+}
+
+static void look_for_holder(struct tracer *t, struct task *k, void *arg)
+{
+	struct fd_open *o = arg;
+	int last = k->files ? fdtrack_last(k->files) : -1;
+
+	(void)t;
+	for (int fd = 0; !o->tid && fd <= last; fd++)
+		if (holds(k, fd, o)) {
+			o->tid = k->tid;
+			o->fd = fd;
+		}
+}
+
+/* Whether somebody has it still; who found it may have closed it, or be gone. */
+static bool is_held(struct tracer *t, struct fd_open *o)
+{
+	if (o->tid && holds(task_find(t, o->tid), o->fd, o))
+		return true;
+	o->tid = 0;
+	tasks_each(t, look_for_holder, o);
+	return o->tid;
+}
+
+/* Of more than it takes a while to ask, nobody knows who moves them. */
 static void is_twin(struct fd_open *o, void *arg)
 {
-	enum { FEW = 16 };
+	enum { MANY = 256 };
 	struct twin *w = arg;
 
-	if (w->found || o->file != w->file || !o->tid || w->asked >= FEW)
+	if (w->found || o->file != w->file || o->asked == w->t->fast->questions)
+		return;
+	o->asked = w->t->fast->questions;
+	w->many |= w->asked >= MANY;
+	o->loose |= w->many;
+	if (w->many || !is_held(w->t, o))
 		return;
 	w->asked++;
 	if (syscall(SYS_kcmp, w->k->tid, o->tid, KCMP_FILE, w->fd, o->fd) == 0)
@@ -108,15 +126,17 @@ static struct fd_open *add_open(
 		.since = since,
 		.tid = k->tid,
 		.fd = fd };
-	struct twin w = { t, k, fd, v->file, 0, NULL };
+	struct twin w = { .t = t, .k = k, .fd = fd, .file = v->file };
 
 	fdtrack_close(t->fast->track, k->files, fd);
+	t->fast->questions++;
 	if (new.seeks)
 		fdtrack_each(t->fast->track, is_twin, &w);
 	if (w.found) {
 		w.found->refs++;
 		fdtrack_give(k->files, fd, w.found);
 	} else {
+		new.loose = w.many;
 		fdtrack_open(t->fast->track, k->files, fd, &new);
 	}
 	struct fd_open *o = fdtrack_get(k->files, fd);

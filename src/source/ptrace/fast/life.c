@@ -7,6 +7,24 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+void history_begin(struct tracer *t, struct task *k, struct task *parent, bool shared)
+{
+	struct fdtrack *track = t->fast->track;
+
+	if (k->files)
+		fdtrack_end(track, k->files);
+	k->files = !parent || !parent->files ? fdtrack_table(track)
+		   : shared                  ? fdtrack_share(parent->files)
+					     : fdtrack_copy(track, parent->files);
+}
+
+void history_end(struct tracer *t, struct task *k)
+{
+	if (k->files)
+		fdtrack_end(t->fast->track, k->files);
+	k->files = NULL;
+}
+
 /* A task of which nothing is known but what its process has in common. */
 void fast_new(struct tracer *t, struct task *k)
 {
@@ -20,6 +38,7 @@ void fast_new(struct tracer *t, struct task *k)
 		other->space->refs++;
 	k->space = other ? other->space : space_new();
 	k->sealed = other && other->sealed;
+	k->seen = other && other->seen;
 	history_begin(t, k, other,
 		other && !syscall(SYS_kcmp, k->tid, other->tid, KCMP_FILES, 0, 0));
 }

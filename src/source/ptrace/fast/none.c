@@ -124,6 +124,12 @@ void fast_begun(struct tracer *t, struct task *k, unsigned side)
 	(void)side;
 }
 
+void fast_uncounted(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
 bool fast_mend(struct tracer *t, struct task *k, int sig)
 {
 	(void)t;

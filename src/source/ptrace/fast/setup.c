@@ -284,7 +284,7 @@ static void fill_seal(struct tracer *t, struct task *k, uint8_t *at)
 {
 	const uint64_t code = SEAL_AT + 16;
 
-	if (task_is_seen(t, k))
+	if (t->dispatch || k->sealed)
 		return;
 	memcpy(at, &t->fast->nseal, sizeof(t->fast->nseal));
 	memcpy(at + 8, &code, sizeof(code));
@@ -394,7 +394,7 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 	if (err < 0)
 		return err;
 	if (!t->dispatch && (k->sealed || !r.r13))
-		k->sealed = true;
+		k->sealed = k->seen = true;
 	if (r.rbx == SLOTS_AT && r.r15 == gap && task_is_seen(t, k))
 		sp->rings = take_file(t, k, (int)r.r12, size);
 	sp->registered |= early && !r.rbp;

@@ -39,3 +39,30 @@ void unseen_part(struct tracer *t, struct task *k, int fd)
 {
 	fdtrack_close(t->fast->track, k->files, fd);
 }
+
+/* A call that stops but is not counted may move what others have too: they do not know
+ * by how much. */
+void fast_uncounted(struct tracer *t, struct task *k)
+{
+	const struct fast_call *c = t->fast ? t->fast->call[k->call.row] : NULL;
+	const struct syscall_desc *d = &syscalls[k->call.row];
+	const int arg[2] = { d->fd, d->form == FORM_TWO ? d->fd2 : ARG_NONE };
+	struct fd_view v;
+
+	for (int i = 0; c && c->role == ROLE_DATA && k->files && i < 2; i++) {
+		if (arg[i] < 0)
+			continue;
+		int fd = (int)k->call.arg[arg[i]];
+		if (!task_is_seen(t, k)) {
+			fdtab_ask(t->fdtab, &k->fd, fd, &v);
+			unseen_meet(t, k, fd, &v);
+		}
+		struct fd_open *o = fdtrack_get(k->files, fd);
+		if (o && o->seeks) {
+			o->offset = OP_NO_OFFSET;
+			o->loose |= o->refs > 1;
+		}
+		if (!task_is_seen(t, k))
+			unseen_part(t, k, fd);
+	}
+}
