@@ -67,8 +67,9 @@ struct twin {
 	int fd;
 	uint32_t file;
 	unsigned asked;
-	bool many;
-	struct fd_open *found;
+	bool unsure; /* it may be one that could not be asked */
+	struct fd_open *found, *at;
+	int differs; /* what was found out about the one at hand: compare() */
 };
 
 static bool holds(const struct task *k, int fd, const struct fd_open *o)
@@ -76,27 +77,30 @@ static bool holds(const struct task *k, int fd, const struct fd_open *o)
 	return k && k->files && fdtrack_get(k->files, fd) == o;
 }
 
-static void look_for_holder(struct tracer *t, struct task *k, void *arg)
+/* Whether it is what a task has there: 0, more than 0 if not, less if it cannot be told.
+ */
+static int compare(struct twin *w, pid_t tid, int fd)
 {
-	struct fd_open *o = arg;
+	int differs = (int)syscall(SYS_kcmp, w->k->tid, tid, KCMP_FILE, w->fd, fd);
+
+	w->unsure |= differs < 0 && errno == EPERM;
+	return differs;
+}
+
+/* Who found it may have closed it, or be gone: another one that has it. */
+static void ask_holder(struct tracer *t, struct task *k, void *arg)
+{
+	struct twin *w = arg;
 	int last = k->files ? fdtrack_last(k->files) : -1;
 
 	(void)t;
-	for (int fd = 0; !o->tid && fd <= last; fd++)
-		if (holds(k, fd, o)) {
-			o->tid = k->tid;
-			o->fd = fd;
-		}
-}
-
-/* Whether somebody has it still; who found it may have closed it, or be gone. */
-static bool is_held(struct tracer *t, struct fd_open *o)
-{
-	if (o->tid && holds(task_find(t, o->tid), o->fd, o))
-		return true;
-	o->tid = 0;
-	tasks_each(t, look_for_holder, o);
-	return o->tid;
+	for (int fd = 0; w->differs < 0 && fd <= last; fd++) {
+		if (!holds(k, fd, w->at))
+			continue;
+		w->differs = compare(w, k->tid, fd);
+		w->at->tid = k->tid;
+		w->at->fd = fd;
+	}
 }
 
 /* Of more than it takes a while to ask, nobody knows who moves them. */
@@ -108,13 +112,18 @@ static void is_twin(struct fd_open *o, void *arg)
 	if (w->found || o->file != w->file || o->asked == w->t->fast->questions)
 		return;
 	o->asked = w->t->fast->questions;
-	w->many |= w->asked >= MANY;
-	o->loose |= w->many;
-	if (w->many || !is_held(w->t, o))
-		return;
-	w->asked++;
-	if (syscall(SYS_kcmp, w->k->tid, o->tid, KCMP_FILE, w->fd, o->fd) == 0)
+	w->at = o;
+	w->differs = -1;
+	if (w->asked++ >= MANY)
+		w->unsure = true;
+	else if (o->tid && holds(task_find(w->t, o->tid), o->fd, o))
+		w->differs = compare(w, o->tid, o->fd);
+	if (w->differs < 0 && !w->unsure)
+		tasks_each(w->t, ask_holder, w);
+	if (w->differs == 0)
 		w->found = o;
+	else
+		o->loose |= w->differs < 0 && w->unsure;
 }
 
 static struct fd_open *add_open(
@@ -136,7 +145,7 @@ static struct fd_open *add_open(
 		w.found->refs++;
 		fdtrack_give(k->files, fd, w.found);
 	} else {
-		new.loose = w.many;
+		new.loose = w.unsure;
 		fdtrack_open(t->fast->track, k->files, fd, &new);
 	}
 	struct fd_open *o = fdtrack_get(k->files, fd);
