@@ -109,6 +109,8 @@ few() {
 others() {
 	rm -rf w; mkdir w
 	few
+	is "commands of shell scripts share positions: all as without patches ($mode)" \
+		"$(cd w && /usr/bin/python3 "$ROOT/tests/places.py" "$IOPS" 1 $((20 * TIMES)) $opt)" many
 	"$IOPS" run $opt --json -o got.json -- "$HELP/hotdl" w/dl "$HELP/plug1.so" "$HELP/plug2.so" >out.txt 2>&1
 	is "shared objects come and go ($mode)" "$? $(cat out.txt)" "0 "
 	is "... and all is seen" "$(json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/dl")]')" "[(2000, 6000)]"
