@@ -85,6 +85,11 @@ def orphan():
     for i in range(100): os.write(9, b"123")
     subprocess.run(["sh", "-c", "printf ab >&9"], close_fds=False, check=True)
     for i in range(50): os.write(9, b"123")
+def unshare():
+    x = os.open("w/u", os.O_WRONLY | os.O_CREAT)
+    for i in range(100): os.write(x, b"123")
+    assert ctypes.CDLL(None).unshare(0x400) == 0 # CLONE_FILES
+    for i in range(100): os.write(x, b"123")
 globals()[sys.argv[1]]()
 EOP
 few() {
@@ -97,6 +102,9 @@ few() {
 	is "what is run shares a position, and uses its number again ($mode)" \
 		"$(json got.json 'sorted((f["path"][-2:], f["write"]["operations"], f["write"]["bytes"], f["write_extent"], f["consecutive_writes"], f["random_writes"])
 			for f in j["by"]["file"] if f["path"][-4:-1] == "/w/" and f["write"]["operations"])')" "[('/s', 352, 1054, 1052, 350, 1), ('/t', 1, 2, 2, 0, 0)]"
+	"$IOPS" run $opt --json -o got.json -- /usr/bin/python3 few.py unshare
+	is "a table of its own where it was alone ($mode)" \
+		"$(json got.json '[(f["write"]["operations"], f["write_extent"]) for f in j["by"]["file"] if f["path"].endswith("/w/u")]')" "[(200, 600)]"
 	"$IOPS" run $opt --no-follow -q -o /dev/null -l got.iops -- /usr/bin/python3 few.py heir
 	is "... is known, or not said, where what is run is not counted ($mode)" \
 		"$("$IOPS" export --to csv got.iops | grep /w/s, | awk -F, 'NR > 200 && $19 != "" && $19 != 902 + 3 * (NR - 201) { print } END { print NR }')" 250

@@ -405,8 +405,9 @@ static void remember(
 		bool moves = c->op[i].kind == OP_READ || c->op[i].kind == OP_WRITE;
 		if (fd[i] < 0)
 			continue;
-		if (moves && !c->explicit[i] && after != OP_NO_OFFSET && ret > 0)
-			after += ret;
+		int64_t by = moves && !c->explicit[i] && ret > 0 ? ret : 0;
+		if (after != OP_NO_OFFSET)
+			after += by;
 		if (c->append && ret > 0)
 			after = c->op[0].offset == OP_NO_OFFSET ? OP_NO_OFFSET
 								: c->op[0].offset + ret;
@@ -414,7 +415,7 @@ static void remember(
 						c->op[i].offset != OP_NO_OFFSET
 					? c->op[i].offset + ret
 					: OP_NO_OFFSET;
-		fast_seed(t, k, (int)c->arg[fd[i]], &v, after, wrote);
+		fast_seed(t, k, (int)c->arg[fd[i]], &v, after, wrote, by);
 	}
 }
 

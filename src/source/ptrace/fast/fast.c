@@ -512,10 +512,10 @@ void fast_begun(struct tracer *t, struct task *k, unsigned side)
 
 /*
  * What a call that stops has found out, for those that will not; after: where its
- * position is, wrote: up to where it has written.
+ * position is, wrote: up to where it has written, by: how much it has moved.
  */
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
-	int64_t after, int64_t wrote)
+	int64_t after, int64_t wrote, int64_t by)
 {
 	bool unseen = t->fast && !task_is_seen(t, k);
 
@@ -525,10 +525,19 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	int64_t was = o ? o->offset : OP_NO_OFFSET;
 	drain_task(t, k);
 	o = fdtrack_get(k->files, fd);
-	/* Others have moved it meanwhile: by that much it is further now. */
+	bool shared = o && o->refs > 1;
+	/*
+	 * Others have moved it meanwhile: by that much it is further now. Who else does
+	 * so without stopping may have been asked for too early, or too late: what all of
+	 * them have moved it by is the truth.
+	 */
 	if (o && was != OP_NO_OFFSET && o->offset != OP_NO_OFFSET &&
 		after != OP_NO_OFFSET)
-		after = (int64_t)((uint64_t)after + o->offset - was);
+		after = shared && !appends(o)
+				? (int64_t)((uint64_t)o->offset + by)
+				: (int64_t)((uint64_t)after + o->offset - was);
+	if (shared && wrote != OP_NO_OFFSET && appends(o) && history_end_of(t, o) >= 0)
+		wrote = (int64_t)((uint64_t)history_end_of(t, o) + by);
 	history_seed(t, k, fd, v, after, k->entered);
 	o = fdtrack_get(k->files, fd);
 	if (o)

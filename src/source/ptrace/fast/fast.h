@@ -411,7 +411,7 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 bool fast_enter(struct tracer *t, struct task *k);
 void fast_leave(struct tracer *t, struct task *k, int64_t ret);
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
-	int64_t after, int64_t wrote);
+	int64_t after, int64_t wrote, int64_t by);
 void fast_begun(struct tracer *t, struct task *k, unsigned side);
 void fast_uncounted(struct tracer *t, struct task *k);
 bool fast_mend(struct tracer *t, struct task *k, int sig);

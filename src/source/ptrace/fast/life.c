@@ -10,12 +10,12 @@
 void history_begin(struct tracer *t, struct task *k, struct task *parent, bool shared)
 {
 	struct fdtrack *track = t->fast->track;
+	struct fd_table *was = k->files; /* may be what is to be copied: unshare(2) */
 
-	if (k->files)
-		fdtrack_end(track, k->files);
 	k->files = !parent || !parent->files ? fdtrack_table(track)
 		   : shared                  ? fdtrack_share(parent->files)
 					     : fdtrack_copy(track, parent->files);
+	fdtrack_end(track, was);
 }
 
 void history_end(struct tracer *t, struct task *k)

@@ -107,7 +107,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 }
 
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
-	int64_t after, int64_t wrote)
+	int64_t after, int64_t wrote, int64_t by)
 {
 	(void)wrote;
 	(void)t;
@@ -115,6 +115,7 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	(void)fd;
 	(void)v;
 	(void)after;
+	(void)by;
 }
 
 void fast_begun(struct tracer *t, struct task *k, unsigned side)

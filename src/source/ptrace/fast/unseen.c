@@ -61,6 +61,7 @@ void fast_uncounted(struct tracer *t, struct task *k)
 		if (o && o->seeks) {
 			o->offset = OP_NO_OFFSET;
 			o->loose |= o->refs > 1;
+			map_del(&t->fast->ends, o->file, 0);
 		}
 		if (!task_is_seen(t, k))
 			unseen_part(t, k, fd);
