@@ -44,6 +44,7 @@ ok "descendants that go on do not hold it up" timeout 3 "$IOPS" run -o r.json --
 is "... and are named" "$(json r.json 'j["run"]["still_running"], j["run"]["still_running_processes"][0]["command"]')" "(1, 'sleep')"
 ok "--wait waits for them" sh -c '"$0" run --wait -o w.json -- sh -c "(sleep 0.3; echo late) & exit 0" >/dev/null' "$IOPS"
 ok "... and counts what they did" test "$(json w.json 'j["run"]["elapsed_ns"] > 300000000 and j["run"]["still_running"] == 0')" = True
+is "--no-follow: what is not counted is not checked either" "$("$IOPS" run --no-follow --json -o - -- sh -c 'echo a >a; sh -c "echo bcd >b"; cat a >c' 2>/dev/null >n.json; json n.json 'sorted(j["run"]["verified"].items())')" "[('matched', 1), ('threads', 1), ('unchecked', 0)]"
 is "--no-follow" "$("$IOPS" run --no-follow --json -o - -- sh -c 'echo a >a; sh -c "echo bcd >b"' 2>/dev/null >n.json; json n.json 'j["total"]["write"]["bytes"]')" 2
 ok "a reader that goes away ends the writer" sh -c 'timeout 5 sh -c "\"$0\" run -o r -- yes | head -1"' "$IOPS"
 ok "a command that closes its input ends the writer before it" sh -c 'timeout 5 sh -c "yes | \"$0\" run -o r -- sh -c \"exec <&-; sleep 0.2\""' "$IOPS"

@@ -164,12 +164,19 @@ void task_flush(struct tracer *t, struct task *k)
 	k->eintr = false;
 }
 
+/* Whether its calls are counted: it has become the command, and is not a child of it that
+ * is only served. */
+static bool counts(const struct task *k)
+{
+	return k->process->started && !k->process->muted;
+}
+
 /* Its counters went with it. */
 static void task_unchecked(struct tracer *t, struct task *k)
 {
 	struct op op = life(t, k, OP_VERIFY);
 
-	if (!t->countable || !k->process->started)
+	if (!t->countable || !counts(k))
 		return;
 	op.want = k->counted + k->mine.calls;
 	op.fd = -1;
@@ -183,7 +190,7 @@ void task_paths(struct tracer *t, struct task *k)
 
 	op.ret = k->fast;
 	op.want = k->slow;
-	if (k->process->started && (k->fast || k->slow))
+	if (counts(k) && (k->fast || k->slow))
 		tracer_put(t, &op);
 	k->fast = k->slow = 0;
 }
@@ -286,7 +293,7 @@ static bool may_have_dumped(const struct task *k)
 /* At exec the account is closed, at the task's end the verdict is said. */
 void task_check(struct tracer *t, struct task *k, bool verdict)
 {
-	if (!t->countable || !k->process->started)
+	if (!t->countable || !counts(k))
 		return;
 
 	int err = settle(k, verdict);
@@ -307,8 +314,7 @@ void task_ledger(struct tracer *t, struct task *k)
 	const struct ledger *before = &k->before;
 	struct counters now;
 
-	if (!k->process->started || k->process->muted ||
-		tracee_counters(k->process->pid, k->tid, &now) < 0)
+	if (!counts(k) || tracee_counters(k->process->pid, k->tid, &now) < 0)
 		return;
 	chars.ret = now.ledger.rchar - before->rchar;
 	chars.want = now.ledger.wchar - before->wchar;
