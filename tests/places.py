@@ -17,7 +17,10 @@ FILES = "abc"
 def command(r, depth=0):
     f = r.choice("79")
     some = lambda most: "; ".join(command(r, depth + 1) for _ in range(r.randrange(1, most)))
-    python = f"import os\nfor i in range({r.randrange(1, 60)}): os.write({f}, b'pq')"
+    n = r.randrange(1, 60)
+    python = f"import os\nfor i in range({n}): os.write({f}, b'pq')"
+    flags = r.choice(["os.RWF_APPEND", "0x20", "0"])  # 0x20: RWF_NOAPPEND, Linux 6.9
+    flagged = f"import os\nfor i in range({n}):\n try: os.pwritev({r.choice('78')}, [b'rst', b'u'], {r.choice([-1, 5])}, {flags})\n except OSError: pass"
     kinds = [
         f"printf {'x' * r.randrange(1, 9)} >&{f}",
         f"printf {'y' * r.randrange(1, 5)} >&8",
@@ -29,6 +32,13 @@ def command(r, depth=0):
         f"exec {r.choice('56')}>&{f}; printf dup >&{f}",
         f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf zz >&{f}; done",
         f"/usr/bin/python3 -c {shlex.quote(python)}",
+        f"/usr/bin/python3 -c {shlex.quote(flagged)}",
+        f": >{r.choice(FILES)}",
+        f"truncate -s {n} {r.choice(FILES)}",
+        f"fallocate {r.choice(['', '-n', '-z -n', '-z'])} -o 9 -l {n} {r.choice(FILES)}",
+        f"cp {r.choice('ac')} b",
+        f"exec 8>>{r.choice('bbc')}",
+        f"for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf app >&8; printf ing >>b; done",
     ]
     if depth < 2:
         kinds += [f"( {some(4)} )", f"bash -c {shlex.quote(some(3))}"]

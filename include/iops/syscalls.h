@@ -54,6 +54,12 @@ extern const struct syscall_desc syscalls[];
 /* How many rows there are. */
 unsigned syscall_rows(void);
 
+/*
+ * Whether a call appends, to a file opened with these flags (-1: not known); flags: the
+ * argument of desc.flags. RWF_APPEND and RWF_NOAPPEND outrank O_APPEND: preadv2(2).
+ */
+bool syscall_appends(const struct syscall_desc *d, int open_flags, uint64_t flags);
+
 /* Row of that name, or -1. */
 int syscall_by_name(const char *name);
 

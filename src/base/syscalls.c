@@ -8,6 +8,7 @@
 #include "iops/op.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -27,6 +28,10 @@
 	ROW(call, a, b, c, .kind = OP_##k, .form = FORM_VEC,                             \
 		.sets = SET_DATA | SET_##more, ARGS(0, ARG_NONE, o), NO_MORE,            \
 		.weight = SET_##more ? 1 : 0)
+#define VEC2(call, a, b, c, k, o, fl)                                                    \
+	ROW(call, a, b, c, .kind = OP_##k, .form = FORM_VEC,                             \
+		.sets = SET_DATA | SET_CLASSIC, ARGS(0, ARG_NONE, o), NO_TWO,            \
+		.path = ARG_NONE, .flags = fl, .weight = 1)
 #define TWO(call, a, b, c, k, f, o, f2, o2, s, w)                                        \
 	ROW(call, a, b, c, .kind = OP_##k, .form = FORM_TWO, .sets = SET_DATA,           \
 		ARGS(f, s, o), .fd2 = f2, .offset2 = o2, .path = ARG_NONE,               \
@@ -75,7 +80,7 @@ const struct syscall_desc syscalls[] = {
 	VEC(preadv, 295, 333, 69, READ, 3, CLASSIC),
 	VEC(pwritev, 296, 334, 70, WRITE, 3, CLASSIC),
 	VEC(preadv2, 327, 378, 286, READ, 3, CLASSIC),
-	VEC(pwritev2, 328, 379, 287, WRITE, 3, CLASSIC),
+	VEC2(pwritev2, 328, 379, 287, WRITE, 3, 5),
 	TWO(sendfile, 40, 187, 71, READ, 1, 2, 0, -1, 3, 2),
 	TWO(copy_file_range, 326, 377, 285, READ, 0, 1, 2, 3, 4, 2),
 	TWO(splice, 275, 313, 76, READ, 0, 1, 2, 3, 4, 0),
@@ -277,6 +282,17 @@ _Static_assert(sizeof(syscalls) / sizeof(*syscalls) <= 8 * sizeof(struct syscall
 unsigned syscall_rows(void)
 {
 	return sizeof(syscalls) / sizeof(*syscalls) - 1;
+}
+
+bool syscall_appends(const struct syscall_desc *d, int open_flags, uint64_t flags)
+{
+	enum { APPEND = 0x10, NO_APPEND = 0x20 };
+
+	if (d->kind != OP_WRITE)
+		return false;
+	if (d->form == FORM_VEC && d->flags >= 0 && flags & (APPEND | NO_APPEND))
+		return flags & APPEND;
+	return open_flags != -1 && open_flags & O_APPEND;
 }
 
 int syscall_by_name(const char *name)

@@ -114,11 +114,39 @@ few() {
 		"[(251, 752, 250, 0)]"
 }
 
+noappend=$(/usr/bin/python3 -c "
+import os, tempfile
+f = tempfile.TemporaryFile()
+try: print(os.pwritev(f.fileno(), [b'x'], 0, 0x20))
+except OSError: print(0)")
 others() {
 	rm -rf w; mkdir w
 	few
 	is "commands of shell scripts share positions: all as without patches ($mode)" \
 		"$(cd w && /usr/bin/python3 "$ROOT/tests/places.py" "$IOPS" 1 $((20 * TIMES)) $opt)" many
+	# RWF_APPEND; RWF_NOAPPEND is refused by kernels before 6.9, and then nothing is written.
+	"$IOPS" run $opt -q -o /dev/null -l w/flags.iops -- /usr/bin/python3 -c "
+import os
+a = os.open('w/flagged', os.O_RDWR | os.O_CREAT)
+b = os.open('w/flagged', os.O_WRONLY | os.O_APPEND)
+os.write(a, b'0123456789')
+for i in range(50):
+    os.pwritev(a, [b'ab', b'c'], 2, os.RWF_APPEND)
+    os.pwritev(a, [b'd'], -1, os.RWF_APPEND)
+    os.pwritev(b, [b'e'], 3, 0)
+    try: os.pwritev(b, [b'f'], 1, 0x20)
+    except OSError: pass
+    os.pwritev(a, [b'gh'], 4, 0)" >out.txt 2>&1
+	# shellcheck disable=SC2016
+	is "what is appended for a flag of the call is where it is ($mode)" \
+		"$(cat out.txt; "$IOPS" export --to csv w/flags.iops | awk -F, '
+			NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+			$at["path"] ~ /flagged$/ && $at["result"] > 0 { if (n++) print $at["offset"] }' | tr '\n' ' ')" \
+		"$(awk 'BEGIN { at = 10; for (i = 0; i < 50; i++) { printf "%d %d %d ", at, at + 3, at + 4; if ('"$noappend"') printf "1 "; printf "4 "; at += 5 } }')"
+	for seed in $(seq $((2 * TIMES))); do
+		is "one file is appended to, cut and grown by many: no place is wrong ($mode, $seed)" \
+			"$(cd w && /usr/bin/python3 "$ROOT/tests/ends.py" "$IOPS" $seed $opt)" most
+	done
 	"$IOPS" run $opt --json -o got.json -- "$HELP/hotdl" w/dl "$HELP/plug1.so" "$HELP/plug2.so" >out.txt 2>&1
 	is "shared objects come and go ($mode)" "$? $(cat out.txt)" "0 "
 	is "... and all is seen" "$(json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/dl")]')" "[(2000, 6000)]"

@@ -72,6 +72,8 @@ static const struct condition {
 	{ "clone", 0, CLONE_UNTRACED | CLONE_SETTLS, CLONE_FILES },
 	{ "clone", 0, CLONE_THREAD, CLONE_VM },
 	{ "fcntl", 1, F_SETFL, F_SETFL },
+	{ "open", 1, O_WRONLY | O_CREAT | O_TRUNC, O_TRUNC },
+	{ "openat", 2, O_WRONLY | O_CREAT | O_TRUNC, O_TRUNC },
 	{ "prctl", 0, PR_SET_SECCOMP, PR_SET_TSC },
 	{ "prctl", 0, PR_CAPBSET_DROP, PR_SET_SECUREBITS },
 	{ .name = NULL },

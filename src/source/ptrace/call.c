@@ -144,7 +144,9 @@ static void enter_file(struct tracer *t, struct task *k, const struct syscall_de
 		op->offset = off == -1 ? v.offset : off;
 		c->placed = c->explicit[0] = off != -1;
 	}
-	c->append = d->kind == OP_WRITE && v.flags != -1 && v.flags & O_APPEND;
+	c->append = syscall_appends(d, v.flags, d->flags < 0 ? 0 : c->arg[d->flags]);
+	if (c->append && c->placed)
+		c->size = fdtab_size(t->fdtab, &k->fd, op->fd);
 
 	/* vmsplice(2) takes pages to a pipe's writing end, or from its reading end. */
 	if (d->form == FORM_VEC && !d->weight && (v.flags & O_ACCMODE) == O_RDONLY)
@@ -315,13 +317,19 @@ static void account(struct task *k, const struct syscall_desc *d, int64_t ret)
 	}
 }
 
-/* The offset of what was appended: where the file ends now, less its length. */
+/*
+ * The offset of what was appended: behind it is the position now, if that has moved; else
+ * it is where the file ended, if nobody else has written meanwhile.
+ */
 static int64_t appended(struct tracer *t, struct task *k, int64_t ret)
 {
-	int64_t end = k->call.placed ? fdtab_size(t->fdtab, &k->fd, k->call.op[0].fd)
-				     : fdtab_position(t->fdtab, &k->fd, k->call.op[0].fd);
+	const struct call *c = &k->call;
+	int64_t end = c->placed ? fdtab_size(t->fdtab, &k->fd, c->op[0].fd)
+				: fdtab_position(t->fdtab, &k->fd, c->op[0].fd);
 
-	return end == OP_NO_OFFSET || end < ret ? OP_NO_OFFSET : end - ret;
+	if (end == OP_NO_OFFSET || end < ret || (c->placed && end - ret != c->size))
+		return OP_NO_OFFSET;
+	return end - ret;
 }
 
 static void emit(struct tracer *t, struct op op, uint16_t flags)
@@ -401,21 +409,22 @@ static void remember(
 		return;
 	for (int i = 0; i < 2; i++) {
 		struct fd_view v = { .file = c->op[i].file, .flags = c->flags[i] };
-		int64_t after = c->position[i];
 		bool moves = c->op[i].kind == OP_READ || c->op[i].kind == OP_WRITE;
 		if (fd[i] < 0)
 			continue;
-		int64_t by = moves && !c->explicit[i] && ret > 0 ? ret : 0;
-		if (after != OP_NO_OFFSET)
-			after += by;
+		struct seed s = { c->position[i], 0, OP_NO_OFFSET, 0 };
+		if (moves && !c->explicit[i] && ret > 0)
+			s.by = ret;
+		if (c->op[i].kind == OP_WRITE && ret > 0 &&
+			c->op[i].offset != OP_NO_OFFSET)
+			s.wrote = c->op[i].offset + ret;
 		if (c->append && ret > 0)
-			after = c->op[0].offset == OP_NO_OFFSET ? OP_NO_OFFSET
-								: c->op[0].offset + ret;
-		int64_t wrote = c->op[i].kind == OP_WRITE && ret > 0 &&
-						c->op[i].offset != OP_NO_OFFSET
-					? c->op[i].offset + ret
-					: OP_NO_OFFSET;
-		fast_seed(t, k, (int)c->arg[fd[i]], &v, after, wrote, by);
+			s.added = ret;
+		if (s.added && !c->explicit[i])
+			s.after = s.wrote;
+		else if (s.after != OP_NO_OFFSET)
+			s.after += s.by;
+		fast_seed(t, k, (int)c->arg[fd[i]], &v, &s);
 	}
 }
 

@@ -90,6 +90,8 @@ static const struct condition {
 	/* A child that hides from us, or shares what is known of its parent. */
 	{ "clone", 0, true, false, { CLONE_UNTRACED | CHILD_SHARES }, 1 },
 	{ "fcntl", 1, false, false, { F_SETFL }, 1 },
+	{ "open", 1, true, false, { O_TRUNC }, 1 },
+	{ "openat", 2, true, false, { O_TRUNC }, 1 },
 	{ "fcntl", 1, false, true, { F_DUPFD, F_DUPFD_CLOEXEC }, 2 },
 	{ "prctl", 0, false, false,
 		{ PR_SET_SECCOMP, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH,

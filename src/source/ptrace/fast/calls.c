@@ -6,6 +6,7 @@
 #include "fast.h"
 #include "iops/op.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -37,20 +38,22 @@ static const struct fast_call fast_calls[] = {
 	CALL(sync_file_range, DATA, PLAIN),
 	CALL(msync, DATA, PLAIN),
 	CALL(lseek, SEEK, PLAIN),
-	CALL(ftruncate, SIZE, PLAIN),
+	CALL(ftruncate, SIZE, PLAIN, .cuts = true),
+	CALL(fallocate, GROW, PLAIN, .cuts = true),
+	CALL(truncate, PATH_SIZE, PASS, .cuts = true),
 	CALL(close, CLOSE, PLAIN),
 	CALL(close_range, RANGE, PASS),
 	CALL(dup, DUP, PLAIN),
 	CALL(dup2, DUP_TO, PASS),
 	CALL(dup3, DUP_TO, PASS),
 	CALL(fcntl, FCNTL, PLAIN),
-	CALL(open, OPEN, OPEN0),
-	CALL(creat, OPEN, OPEN0),
-	CALL(openat, OPEN, OPEN1),
+	CALL(open, OPEN, OPEN0, .cuts = true),
+	CALL(creat, OPEN, OPEN0, .cuts = true),
+	CALL(openat, OPEN, OPEN1, .cuts = true),
 	CALL(socket, OPEN, NEWFD),
 	CALL(accept, OPEN, NEWFD),
 	CALL(accept4, OPEN, NEWFD),
-	CALL(openat2, OPEN, PASS),
+	CALL(openat2, OPEN, PASS, .cuts = true),
 	CALL(open_by_handle_at, OPEN, PASS),
 	CALL(eventfd, OPEN, PASS),
 	CALL(eventfd2, OPEN, PASS),
@@ -87,7 +90,7 @@ static const struct fast_call fast_calls[] = {
 };
 
 /* What only a process's own descriptors are changed by: those are asked for until their
- * history is kept. Positions and paths may be others' as well. */
+ * history is kept. Positions, paths and sizes may be others' as well. */
 static bool concerns_itself(uint8_t role)
 {
 	return role == ROLE_OPEN || role == ROLE_PAIR || role == ROLE_CLOSE ||
@@ -102,7 +105,9 @@ struct syscall_set fast_concerned(bool second)
 	for (unsigned i = 0; fast_calls[i].name; i++) {
 		int row = syscall_by_name(fast_calls[i].name);
 		uint8_t role = fast_calls[i].role;
-		if (row >= 0 && (concerns_itself(role) == second || role == ROLE_FCNTL))
+		bool own = concerns_itself(role);
+		bool is = second ? own : !own || fast_calls[i].cuts;
+		if (row >= 0 && (is || role == ROLE_FCNTL))
 			s.bit[row / 64] |= UINT64_C(1) << row % 64;
 	}
 	return s;
@@ -116,6 +121,16 @@ unsigned fast_addresses(uint32_t out[FAST_CALLS])
 	for (unsigned i = 0; i < FAST_CALLS; i++)
 		out[i] = HOOK_AT + (uint32_t)(after[i] - hook_code);
 	return FAST_CALLS;
+}
+
+/* The flags of open(2) and its like, of a record. */
+int call_open_flags(const struct fast_rec *r, const char *name)
+{
+	if (!strcmp(name, "creat"))
+		return O_WRONLY | O_CREAT | O_TRUNC;
+	if (!strcmp(name, "open"))
+		return (int)r->arg[1];
+	return (int)r->arg[2];
 }
 
 /*

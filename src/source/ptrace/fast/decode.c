@@ -35,6 +35,7 @@ static void account(struct task *k, const struct syscall_desc *d, int64_t ret)
 static void one_side(struct tracer *t, struct task *k, const struct fast_rec *r,
 	struct op *op, struct fd_open *o, int64_t at)
 {
+	const struct syscall_desc *d = &syscalls[op->call & OP_CALL];
 	bool explicit = at != OP_NO_OFFSET;
 
 	if (!o)
@@ -42,24 +43,29 @@ static void one_side(struct tracer *t, struct task *k, const struct fast_rec *r,
 	op->file = o->file;
 	if (!o->seeks)
 		return;
-	bool append = op->kind == OP_WRITE && o->flags != -1 && o->flags & O_APPEND;
-	bool contested = append ? !history_alone(t, o)
-				: !explicit && history_contested(t, k, r, o);
+	bool append = op->kind == OP_WRITE && ends_appends(d, o, r);
+	struct file_end *e = append                 ? ends_keep(t, o->file)
+			     : op->kind == OP_WRITE ? ends_find(t, o->file)
+						    : NULL;
+	bool among = e && ends_contested(t, k, r, e);
+	bool contested = append ? among : !explicit && history_contested(t, k, r, o);
 	op->offset = explicit ? at : o->offset;
 	if (op->ret <= 0)
 		return;
 	if (append) {
-		int64_t end = history_end_of(t, o);
-		op->offset = end < 0 ? OP_NO_OFFSET : end;
+		int64_t end = e ? ends_at(t, k, r, op->fd, e) : OP_NO_OFFSET;
+		op->offset = among ? OP_NO_OFFSET : end;
 		if (!explicit)
 			o->offset = op->offset;
+		if (e)
+			ends_added(e, op->ret);
 	}
 	if (!explicit)
 		history_moved(t, o, op->ret);
 	int64_t end;
-	if (op->kind == OP_WRITE && op->offset != OP_NO_OFFSET &&
+	if (e && !append && op->offset != OP_NO_OFFSET &&
 		!__builtin_add_overflow(op->offset, op->ret, &end))
-		history_wrote(t, o, end);
+		ends_wrote(e, end, among, r->t1);
 	if (contested)
 		op->offset = OP_NO_OFFSET;
 }
@@ -202,11 +208,6 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 		if (o && o->seeks)
 			o->offset = o->loose ? OP_NO_OFFSET : ret;
 		break;
-	case ROLE_SIZE:
-		o = fdtrack_get(k->files, (int)arg[0]);
-		if (o && map_get(&t->fast->ends, o->file, 0))
-			history_ends(t, o->file, arg[1]);
-		break;
 	case ROLE_RANGE:
 		if (arg[2] & 4 /* CLOSE_RANGE_CLOEXEC */)
 			break;
@@ -242,6 +243,15 @@ static bool is_result(const struct fast_call *c, int64_t ret)
 	return c->role != ROLE_DATA || (ret >= -4095 && ret <= 0x7ffff000);
 }
 
+static void resized(struct tracer *t, struct task *k, const struct fast_call *c,
+	const struct fast_rec *r)
+{
+	const struct fd_open *o = fdtrack_get(k->files, (int)r->arg[0]);
+
+	if (o && r->result >= 0)
+		ends_resized(t, k, c, r, o->file);
+}
+
 /* A record that is complete. false: no call has left it. */
 bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 {
@@ -264,6 +274,8 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 	} else if (c->role == ROLE_PATH) {
 		if (r->result >= 0)
 			path_renamed(t, k, r, c);
+	} else if (c->role == ROLE_SIZE || c->role == ROLE_GROW) {
+		resized(t, k, c, r);
 	} else if (c->role != ROLE_DATA) {
 		decode_role(t, k, c, r->arg, r->result, r->t0);
 	}

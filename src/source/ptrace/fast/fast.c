@@ -62,8 +62,7 @@ void fast_close(struct tracer *t)
 	free(f->seal);
 	texts_free(f);
 	maps_free(&f->maps);
-	map_fini(&f->ends);
-	map_fini(&f->writer);
+	ends_fini(f);
 	map_fini(&f->known);
 	free(f->ringed);
 	free(f);
@@ -300,6 +299,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 
 	if (!c)
 		return false;
+	if (cut_begin(t, k, c))
+		return true;
 	if (!task_is_seen(t, k))
 		return unseen_enter(k, c);
 	if (c->role == ROLE_DATA && !c->rights)
@@ -428,7 +429,7 @@ static void restrict_itself(struct tracer *t, struct task *k, bool prctl)
 
 static bool has_fd(const struct fast_call *c)
 {
-	return c->role == ROLE_SEEK || c->role == ROLE_SIZE || c->role == ROLE_FCNTL;
+	return c->role == ROLE_SEEK || c->role == ROLE_FCNTL;
 }
 
 void fast_leave(struct tracer *t, struct task *k, int64_t ret)
@@ -437,7 +438,10 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 
 	if (!c || !k->files)
 		return;
+	cut_end(t, k, c, ret);
 	drain_task(t, k);
+	if (c->role == ROLE_OPEN && !task_is_seen(t, k))
+		return;
 	bool unseen = !task_is_seen(t, k) && has_fd(c);
 	if (unseen) {
 		struct fd_view v;
@@ -488,11 +492,6 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		unseen_part(t, k, (int)k->call.arg[0]);
 }
 
-static bool appends(const struct fd_open *o)
-{
-	return o->flags != -1 && o->flags & O_APPEND;
-}
-
 /* A call that stops is about to be made: what others do meanwhile may come before it. */
 void fast_begun(struct tracer *t, struct task *k, unsigned side)
 {
@@ -508,16 +507,16 @@ void fast_begun(struct tracer *t, struct task *k, unsigned side)
 		return;
 	o->busy = UINT64_MAX;
 	o->user = k->tid;
+	if (op->kind == OP_WRITE)
+		ends_begun(t, k, o->file, k->call.append);
 }
 
-/*
- * What a call that stops has found out, for those that will not; after: where its
- * position is, wrote: up to where it has written, by: how much it has moved.
- */
+/* What a call that stops has found out, for those that will not. */
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
-	int64_t after, int64_t wrote, int64_t by)
+	const struct seed *s)
 {
 	bool unseen = t->fast && !task_is_seen(t, k);
+	int64_t after = s->after;
 
 	if (!t->fast || !k->files)
 		return;
@@ -533,21 +532,15 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	 */
 	if (o && was != OP_NO_OFFSET && o->offset != OP_NO_OFFSET &&
 		after != OP_NO_OFFSET)
-		after = shared && !appends(o)
-				? (int64_t)((uint64_t)o->offset + by)
+		after = shared && !s->added
+				? (int64_t)((uint64_t)o->offset + s->by)
 				: (int64_t)((uint64_t)after + o->offset - was);
-	if (shared && wrote != OP_NO_OFFSET && appends(o) && history_end_of(t, o) >= 0)
-		wrote = (int64_t)((uint64_t)history_end_of(t, o) + by);
 	history_seed(t, k, fd, v, after, k->entered);
 	o = fdtrack_get(k->files, fd);
 	if (o)
 		o->busy = fast_tsc();
-	if (o && wrote != OP_NO_OFFSET) {
-		if (appends(o) && history_alone(t, o))
-			history_ends(t, o->file, (uint64_t)wrote);
-		else
-			history_wrote(t, o, wrote);
-	}
+	if (o && o->seeks)
+		ends_done(t, k, fd, o->file, s);
 	if (unseen)
 		unseen_part(t, k, fd);
 }

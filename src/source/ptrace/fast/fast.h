@@ -46,28 +46,31 @@ struct tracer;
 /* What a call does to descriptors and paths. */
 enum fast_role {
 	ROLE_NONE,
-	ROLE_DATA,   /* moves data or makes it durable, or another plain call on fd */
-	ROLE_SEEK,   /* the result is the position */
-	ROLE_SIZE,   /* argument 1 is the new size */
-	ROLE_CLOSE,  /* fd is free */
-	ROLE_RANGE,  /* all from argument 0 to 1 are */
-	ROLE_DUP,    /* the result stands for what fd does */
-	ROLE_DUP_TO, /* argument 1 does */
-	ROLE_FCNTL,  /* the result does, if argument 1 says so */
-	ROLE_OPEN,   /* the result is new */
-	ROLE_PAIR,   /* two in memory are: pipe(2) */
-	ROLE_PATH,   /* open files may have another path from now on */
-	ROLE_CWD,    /* the working directory is another one */
-	ROLE_ROOT,   /* ... or what all paths mean */
-	ROLE_OWN,    /* descriptors or directories are no longer shared */
-	ROLE_LOCK,   /* the target restricts itself: all is to be in place before */
-	ROLE_RIGHTS, /* it may lose those that this takes: likewise */
+	ROLE_DATA,      /* moves data or makes it durable, or another plain call on fd */
+	ROLE_SEEK,      /* the result is the position */
+	ROLE_SIZE,      /* argument 1 is the new size */
+	ROLE_GROW,      /* fallocate(2) */
+	ROLE_PATH_SIZE, /* truncate(2) */
+	ROLE_CLOSE,     /* fd is free */
+	ROLE_RANGE,     /* all from argument 0 to 1 are */
+	ROLE_DUP,       /* the result stands for what fd does */
+	ROLE_DUP_TO,    /* argument 1 does */
+	ROLE_FCNTL,     /* the result does, if argument 1 says so */
+	ROLE_OPEN,      /* the result is new */
+	ROLE_PAIR,      /* two in memory are: pipe(2) */
+	ROLE_PATH,      /* open files may have another path from now on */
+	ROLE_CWD,       /* the working directory is another one */
+	ROLE_ROOT,      /* ... or what all paths mean */
+	ROLE_OWN,       /* descriptors or directories are no longer shared */
+	ROLE_LOCK,      /* the target restricts itself: all is to be in place before */
+	ROLE_RIGHTS,    /* it may lose those that this takes: likewise */
 };
 
 struct fast_call {
 	const char *name;
 	uint8_t role, shape;
 	bool rights; /* messages may bring descriptors */
+	bool cuts;   /* may set the size of a file */
 };
 
 /* A place in the code that makes a call. */
@@ -192,7 +195,7 @@ struct fast_dir {
 	uint64_t since;
 };
 
-enum { RING_PARTS = 1024, FAST_DIRS = 512, SEVERAL = 1 };
+enum { RING_PARTS = 1024, FAST_DIRS = 512 };
 
 struct fast {
 	struct fdtrack *track;
@@ -206,11 +209,11 @@ struct fast {
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
-	struct map texts;  /* analysed files, by device and inode */
-	unsigned nkept;    /* how many of them stay mapped */
-	struct map ends;   /* file -> its size, where somebody appends */
-	struct map writer; /* ... -> the only open file that appends, or SEVERAL */
-	struct map known;  /* path as it was given, inode -> file */
+	struct map texts; /* analysed files, by device and inode */
+	unsigned nkept;   /* how many of them stay mapped */
+	struct map ends;  /* file -> struct file_end, where somebody appends */
+	unsigned cutting; /* tasks in calls that may change that */
+	struct map known; /* path as it was given, inode -> file */
 	struct fast_dir dir[FAST_DIRS];
 	uint32_t epoch;      /* of paths */
 	uint64_t pass;       /* of the drain */
@@ -231,6 +234,7 @@ static inline bool is_shape(const struct fast *f, uint64_t nr)
 enum { FAST_CALLS = 3 };
 struct syscall_set fast_concerned(bool second);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
+int call_open_flags(const struct fast_rec *r, const char *name);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);
 
@@ -276,6 +280,7 @@ bool space_may_begin(const struct tracer *t, const struct task *k);
 
 /* life.c */
 void life_lend(struct task *parent, struct task *child);
+bool life_uncut(struct tracer *t, struct task *k);
 void life_leave_space(struct task *k);
 
 /* space.c */
@@ -329,13 +334,46 @@ void history_look(struct tracer *t, struct task *k);
 void history_moved(struct tracer *t, struct fd_open *o, int64_t by);
 bool history_contested(
 	struct tracer *t, struct task *k, const struct fast_rec *r, struct fd_open *o);
-bool history_alone(struct tracer *t, struct fd_open *o);
-void history_writes(struct tracer *t, struct fd_open *o);
-int64_t history_end_of(struct tracer *t, const struct fd_open *o);
-void history_ends(struct tracer *t, uint32_t file, uint64_t end);
-void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end);
 bool history_ends_later(struct tracer *t, const struct task *k, int fd);
 bool history_seeks(struct tracer *t, uint32_t file);
+
+/* What a call that stops tells of a file, for those that will not. */
+struct seed {
+	int64_t after; /* where its position is now */
+	int64_t by;    /* how much it has moved */
+	int64_t wrote; /* up to where it has been written; OP_NO_OFFSET: not, or unknown
+			*/
+	int64_t added; /* bytes appended to it */
+};
+
+/* ends.c: see there. */
+struct file_end;
+struct syscall_desc;
+bool ends_appends(
+	const struct syscall_desc *d, const struct fd_open *o, const struct fast_rec *r);
+struct file_end *ends_find(const struct tracer *t, uint32_t file);
+struct file_end *ends_keep(struct tracer *t, uint32_t file);
+void ends_fini(struct fast *f);
+void ends_forget(struct file_end *e);
+void ends_forget_all(struct fast *f);
+int64_t ends_at(struct tracer *t, struct task *k, const struct fast_rec *r, int fd,
+	struct file_end *e);
+void ends_settle(struct tracer *t, struct task *k, int fd, struct file_end *e);
+bool ends_contested(
+	struct tracer *t, struct task *k, const struct fast_rec *r, struct file_end *e);
+void ends_added(struct file_end *e, int64_t by);
+void ends_wrote(struct file_end *e, int64_t end, bool contested, uint64_t when);
+void ends_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fd_open *o, int64_t size);
+void ends_resized(struct tracer *t, struct task *k, const struct fast_call *c,
+	const struct fast_rec *r, uint32_t file);
+void ends_begun(struct tracer *t, struct task *k, uint32_t file, bool appends);
+void ends_done(
+	struct tracer *t, struct task *k, int fd, uint32_t file, const struct seed *s);
+
+/* cut.c: see there. */
+bool cut_begin(struct tracer *t, struct task *k, const struct fast_call *c);
+void cut_end(struct tracer *t, struct task *k, const struct fast_call *c, int64_t ret);
 
 /* unseen.c: see there. */
 bool unseen_enter(const struct task *k, const struct fast_call *c);
@@ -411,7 +449,7 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 bool fast_enter(struct tracer *t, struct task *k);
 void fast_leave(struct tracer *t, struct task *k, int64_t ret);
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
-	int64_t after, int64_t wrote, int64_t by);
+	const struct seed *s);
 void fast_begun(struct tracer *t, struct task *k, unsigned side);
 void fast_uncounted(struct tracer *t, struct task *k);
 bool fast_mend(struct tracer *t, struct task *k, int sig);

@@ -148,10 +148,7 @@ static struct fd_open *add_open(
 		new.loose = w.unsure;
 		fdtrack_open(t->fast->track, k->files, fd, &new);
 	}
-	struct fd_open *o = fdtrack_get(k->files, fd);
-	if (o && new.seeks && v->flags != -1 && v->flags &O_APPEND)
-		history_alone(t, o);
-	return o;
+	return fdtrack_get(k->files, fd);
 }
 
 /* Where it is, whoever moves it, only who keeps a history knows. */
@@ -220,8 +217,9 @@ static int moves(struct tracer *t, const struct task *k, const struct fast_rec *
 			       : 0;
 	if (d->fd < 0 || fdtrack_get(k->files, (int)r->arg[d->fd]) != o)
 		return 0;
-	return c->role == ROLE_SEEK ? 2
-				    : d->offset < 0 || (int64_t)r->arg[d->offset] == -1;
+	if (c->role == ROLE_SEEK || ends_appends(d, o, r))
+		return 2;
+	return d->offset < 0 || (int64_t)r->arg[d->offset] == -1;
 }
 
 /*
@@ -364,61 +362,6 @@ bool history_contested(
 	return is;
 }
 
-/*
- * Whether nobody else appends to the file. If somebody does, the order of time does not
- * tell where each began: that is not known then.
- */
-bool history_alone(struct tracer *t, struct fd_open *o)
-{
-	uintptr_t was = map_get(&t->fast->writer, o->file, 0);
-
-	if (!was)
-		map_put(&t->fast->writer, o->file, 0, (uintptr_t)o);
-	else if (was != (uintptr_t)o)
-		map_put(&t->fast->writer, o->file, 0, SEVERAL);
-	return !was || was == (uintptr_t)o;
-}
-
-static void is_other_writer(struct fd_open *o, void *arg)
-{
-	struct fd_open **mine = arg;
-
-	if (*mine && o != *mine && o->file == (*mine)->file && o->flags & O_APPEND)
-		*mine = NULL;
-}
-
-/* It appends: as one of several from now on, or those before may have closed the file. */
-void history_writes(struct tracer *t, struct fd_open *o)
-{
-	struct fd_open *only = o;
-
-	if (!o)
-		return;
-	fdtrack_each(t->fast->track, is_other_writer, &only);
-	if (only)
-		map_del(&t->fast->writer, o->file, 0);
-	history_alone(t, o);
-}
-
-/* Sizes are kept of files that somebody appends to; plus 1, so that 0 is unknown. */
-void history_ends(struct tracer *t, uint32_t file, uint64_t end)
-{
-	if (end < INT64_MAX)
-		map_put(&t->fast->ends, file, 0, end + 1);
-}
-
-int64_t history_end_of(struct tracer *t, const struct fd_open *o)
-{
-	return (int64_t)map_get(&t->fast->ends, o->file, 0) - 1;
-}
-
-void history_wrote(struct tracer *t, const struct fd_open *o, int64_t end)
-{
-	if (t->fast->ends.n && map_get(&t->fast->ends, o->file, 0))
-		if (end > history_end_of(t, o))
-			history_ends(t, o->file, (uint64_t)end);
-}
-
 /* The same at a stop: those of the task itself can be asked. */
 void history_look(struct tracer *t, struct task *k)
 {
@@ -440,8 +383,7 @@ static void settle_alone(
 	struct fd_open *o = fdtrack_get(k->files, fd);
 	if (!o || !o->seeks || v->flags == -1 || !(v->flags & O_APPEND))
 		return;
-	history_writes(t, o);
-	history_ends(t, o->file, (uint64_t)fdtab_size(t->fdtab, &k->fd, fd));
+	ends_settle(t, k, fd, ends_keep(t, o->file));
 }
 
 /*

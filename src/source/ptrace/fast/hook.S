@@ -140,7 +140,7 @@ hook_special:	/* from here to the next label rsi is in its control word */
 	ja	new_fd
 	movq	CTL(C_RDX), %rcx
 	cmpl	$SHAPE_VEC, %edx
-	je	1f
+	je	vector
 hook_sum_at:
 	cmpq	$0, 32(%rsi)		/* msg_control may bring descriptors: it stops */
 	jne	msg_control
@@ -164,6 +164,9 @@ hook_fault_sum:
 msg_control:
 	movq	CTL(C_RSI), %rsi
 	jmp	hook_pass
+vector:
+	movq	%r9, R_ARG+16(%r11)
+	jmp	1b
 
 two_sides:	/* sendfile: *rdx; the others: *rsi, *r10 */
 	movabsq	$0x8000000000000000, %rax

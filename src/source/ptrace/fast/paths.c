@@ -390,15 +390,6 @@ static uint32_t named_file(struct tracer *t, struct task *k, const struct fast_r
 	return file;
 }
 
-static int flags_of(const struct fast_rec *r, const char *name)
-{
-	if (!strcmp(name, "creat"))
-		return O_WRONLY | O_CREAT | O_TRUNC;
-	if (!strcmp(name, "open"))
-		return (int)r->arg[1];
-	return (int)r->arg[2];
-}
-
 /* A call has made a descriptor: what is it? */
 void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c)
@@ -424,7 +415,7 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 			new.file =
 				fdtab_file(t->fdtab, &k->fd, name, n, x.stx_mnt_id, &is);
 	} else {
-		new.flags = flags_of(r, c->name);
+		new.flags = call_open_flags(r, c->name);
 		new.file = named_file(t, k, r, c->shape == SHAPE_OPEN1, new.flags, &x);
 	}
 	if (!new.file)
@@ -438,10 +429,7 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	fdtrack_open(t->fast->track, k->files, (int)r->result, &new);
 	if (!new.seeks)
 		return;
-	if (new.flags & O_APPEND || map_get(&t->fast->ends, new.file, 0))
-		history_ends(t, new.file, x.stx_size);
-	if (new.flags & O_APPEND)
-		history_writes(t, fdtrack_get(k->files, (int)r->result));
+	ends_opened(t, k, r, &new, (int64_t)x.stx_size);
 }
 
 /* From one path to another; 0: it has none any more. */

@@ -18,7 +18,6 @@ bool unseen_enter(const struct task *k, const struct fast_call *c)
 	case ROLE_OWN:
 		return true;
 	case ROLE_SEEK:
-	case ROLE_SIZE:
 	case ROLE_PATH:
 	case ROLE_ROOT:
 		return true;
@@ -61,7 +60,7 @@ void fast_uncounted(struct tracer *t, struct task *k)
 		if (o && o->seeks) {
 			o->offset = OP_NO_OFFSET;
 			o->loose |= o->refs > 1;
-			map_del(&t->fast->ends, o->file, 0);
+			ends_forget(ends_find(t, o->file));
 		}
 		if (!task_is_seen(t, k))
 			unseen_part(t, k, fd);
