@@ -5,7 +5,8 @@
  * of such a file is kept: what is written moves it, in the order of time, whoever does
  * so. Where calls overlap nobody can say which of them came first, but where the file
  * ends after both is known. What cuts a file, or grows it otherwise, is seen too; once
- * the end is not known any more it is asked for, in a moment in which nobody writes.
+ * the end is not known any more it is asked for, in a moment in which nobody writes. So
+ * it is now and then all the same: who is not traced may write, or rotate a log.
  */
 #include "../tracer.h"
 
@@ -20,7 +21,10 @@ struct file_end {
 	uint64_t busy;  /* when the last write ended, or UINT64_MAX: one stops now */
 	pid_t user;     /* whose it was */
 	uint64_t asked; /* the pass in which it was asked for */
+	uint64_t sure;  /* when it was known from the kernel */
 };
+
+enum { TRUST_NS = 5 * 1000 * 1000 };
 
 struct file_end *ends_find(const struct tracer *t, uint32_t file)
 {
@@ -162,28 +166,44 @@ static bool is_busy(struct tracer *t, struct file_end *e)
 }
 
 /* Where it ended before the record at hand, from its size now. */
-static void learn(struct tracer *t, struct task *k, int fd, struct file_end *e)
+static bool learn(struct tracer *t, struct task *k, int fd, struct file_end *e)
 {
 	int64_t by = 0, again = 0;
 	uint64_t mark, mark2;
 	struct fd_view v;
 
 	if (is_busy(t, e) || !to_come(t, e, &by, &mark))
-		return;
+		return false;
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
 	int64_t size = fdtab_size(t->fdtab, &k->fd, fd);
-	if (v.file == e->file && size != OP_NO_OFFSET && size >= by &&
-		to_come(t, e, &again, &mark2) && mark == mark2 && by == again)
-		e->at = size - by;
+	if (v.file != e->file || size == OP_NO_OFFSET || size < by ||
+		!to_come(t, e, &again, &mark2) || mark != mark2 || by != again)
+		return false;
+	e->at = size - by;
+	return true;
+}
+
+/* Whether it is time to ask. */
+static bool doubted(const struct tracer *t, const struct file_end *e, uint64_t now)
+{
+	double past = now > e->sure ? (double)(now - e->sure) : 0;
+
+	return e->at == OP_NO_OFFSET || past * t->fast->clock.ns_per_tick > TRUST_NS;
 }
 
 /* Where what the record at hand appends begins; OP_NO_OFFSET: not known. */
 int64_t ends_at(struct tracer *t, struct task *k, const struct fast_rec *r, int fd,
 	struct file_end *e)
 {
-	if (e->at == OP_NO_OFFSET && r->t0 >= e->since && e->asked != t->fast->pass) {
-		e->asked = t->fast->pass;
-		learn(t, k, fd, e);
+	int64_t was = e->at;
+
+	if (!doubted(t, e, r->t0) || r->t0 < e->since || e->asked == t->fast->pass)
+		return was;
+	e->asked = t->fast->pass;
+	if (learn(t, k, fd, e)) {
+		e->sure = r->t0;
+		if (was != OP_NO_OFFSET && was != e->at)
+			lose(e, fast_tsc()); /* when that was nobody knows */
 	}
 	return e->at;
 }
