@@ -107,15 +107,13 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 }
 
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
-	int64_t after, int64_t wrote, int64_t by)
+	const struct seed *s)
 {
-	(void)wrote;
 	(void)t;
 	(void)k;
 	(void)fd;
 	(void)v;
-	(void)after;
-	(void)by;
+	(void)s;
 }
 
 void fast_begun(struct tracer *t, struct task *k, unsigned side)
