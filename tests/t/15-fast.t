@@ -143,7 +143,7 @@ for i in range(50):
 			NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 			$at["path"] ~ /flagged$/ && $at["result"] > 0 { if (n++) print $at["offset"] }' | tr '\n' ' ')" \
 		"$(awk 'BEGIN { at = 10; for (i = 0; i < 50; i++) { printf "%d %d %d ", at, at + 3, at + 4; if ('"$noappend"') printf "1 "; printf "4 "; at += 5 } }')"
-	for seed in unseen $(seq $((2 * TIMES))); do
+	for seed in unseen shared $(seq $((2 * TIMES))); do
 		is "one file is appended to, cut and grown by many: no place is wrong ($mode, $seed)" \
 			"$(cd w && /usr/bin/python3 "$ROOT/tests/ends.py" "$IOPS" $seed $opt)" most
 	done

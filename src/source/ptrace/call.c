@@ -145,7 +145,7 @@ static void enter_file(struct tracer *t, struct task *k, const struct syscall_de
 		c->placed = c->explicit[0] = off != -1;
 	}
 	c->append = syscall_appends(d, v.flags, d->flags < 0 ? 0 : c->arg[d->flags]);
-	if (c->append && c->placed)
+	if (c->append)
 		c->size = fdtab_size(t->fdtab, &k->fd, op->fd);
 
 	/* vmsplice(2) takes pages to a pipe's writing end, or from its reading end. */
@@ -277,7 +277,7 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 	if (!t->sink || !k->process->started || k->process->muted ||
 		!(syscall_wanted(&t->want, row) ||
 			(t->countable && syscalls[row].weight))) {
-		fast_uncounted(t, k);
+		k->call.noted |= fast_uncounted(t, k);
 		k->call.row = k->call.noted ? row : -1;
 		return k->call.noted;
 	}
@@ -318,18 +318,19 @@ static void account(struct task *k, const struct syscall_desc *d, int64_t ret)
 }
 
 /*
- * The offset of what was appended: behind it is the position now, if that has moved; else
- * it is where the file ended, if nobody else has written meanwhile.
+ * The offset of what was appended: where the file ended, if nobody else has written
+ * meanwhile. If so, the position tells, if it has moved and there is nobody to move it.
  */
 static int64_t appended(struct tracer *t, struct task *k, int64_t ret)
 {
 	const struct call *c = &k->call;
-	int64_t end = c->placed ? fdtab_size(t->fdtab, &k->fd, c->op[0].fd)
-				: fdtab_position(t->fdtab, &k->fd, c->op[0].fd);
+	int fd = c->op[0].fd;
 
-	if (end == OP_NO_OFFSET || end < ret || (c->placed && end - ret != c->size))
-		return OP_NO_OFFSET;
-	return end - ret;
+	if (c->size != OP_NO_OFFSET && fdtab_size(t->fdtab, &k->fd, fd) - ret == c->size)
+		return c->size;
+	int64_t end = c->placed || t->ntasks > 1 ? OP_NO_OFFSET
+						 : fdtab_position(t->fdtab, &k->fd, fd);
+	return end == OP_NO_OFFSET || end < ret ? OP_NO_OFFSET : end - ret;
 }
 
 static void emit(struct tracer *t, struct op op, uint16_t flags)
@@ -412,16 +413,13 @@ static void remember(
 		bool moves = c->op[i].kind == OP_READ || c->op[i].kind == OP_WRITE;
 		if (fd[i] < 0)
 			continue;
-		struct seed s = { c->position[i], 0, OP_NO_OFFSET, 0 };
+		struct seed s = { .after = c->position[i] };
 		if (moves && !c->explicit[i] && ret > 0)
 			s.by = ret;
-		if (c->op[i].kind == OP_WRITE && ret > 0 &&
-			c->op[i].offset != OP_NO_OFFSET)
-			s.wrote = c->op[i].offset + ret;
-		if (c->append && ret > 0)
-			s.added = ret;
-		if (s.added && !c->explicit[i])
-			s.after = s.wrote;
+		s.appended = c->append && ret > 0;
+		if (s.appended && !c->explicit[i])
+			s.after = c->op[0].offset == OP_NO_OFFSET ? OP_NO_OFFSET
+								  : c->op[0].offset + ret;
 		else if (s.after != OP_NO_OFFSET)
 			s.after += s.by;
 		fast_seed(t, k, (int)c->arg[fd[i]], &v, &s);

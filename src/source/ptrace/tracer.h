@@ -70,16 +70,16 @@ struct call {
 	int row; /* of syscalls[]; -1: none */
 	uint8_t abi;
 	bool append, two;
-	bool quiet;          /* no operation: only the fast path wants to know */
-	bool noted;          /* it does */
-	bool cuts;           /* it may set the size of a file that others append to */
-	bool explicit[2];    /* the place comes with the call: the position stays */
-	int flags[2];        /* of the descriptors; -1 unknown */
-	int64_t position[2]; /* ... and where they were */
-	bool placed;         /* the offset is an argument */
-	bool narrow;         /* i386 sendfile: its offset has 32 bits */
-	int64_t size;        /* where that is an append: of the file, before it */
-	int64_t end;         /* ... as far as it is known: ends.c */
+	bool quiet;              /* no operation: only the fast path wants to know */
+	bool noted;              /* it does */
+	bool cuts;               /* it may set the size of a file that others append to */
+	bool explicit[2];        /* the place comes with the call: the position stays */
+	int flags[2];            /* of the descriptors; -1 unknown */
+	int64_t position[2];     /* ... and where they were */
+	bool placed;             /* the offset is an argument */
+	bool narrow;             /* i386 sendfile: its offset has 32 bits */
+	int64_t size;            /* where that is an append: of the file, before it */
+	struct file_end *writes; /* to a file that is appended to: ends.c */
 	uint64_t arg[6];
 	struct op op[2];
 };

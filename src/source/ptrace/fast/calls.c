@@ -54,7 +54,7 @@ static const struct fast_call fast_calls[] = {
 	CALL(accept, OPEN, NEWFD),
 	CALL(accept4, OPEN, NEWFD),
 	CALL(openat2, OPEN, PASS, .cuts = true),
-	CALL(open_by_handle_at, OPEN, PASS),
+	CALL(open_by_handle_at, OPEN, PASS, .cuts = true),
 	CALL(eventfd, OPEN, PASS),
 	CALL(eventfd2, OPEN, PASS),
 	CALL(timerfd_create, OPEN, PASS),

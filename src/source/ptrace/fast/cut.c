@@ -4,45 +4,79 @@
 #include "../tracer.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
-/*
- * At the stop before a call that may set the size of a file. Whether that matters to
- * anybody: its exit is to be seen then.
- */
-bool cut_begin(struct tracer *t, struct task *k, const struct fast_call *c)
+/* Whether the path of a call may be that of a file whose size is of interest. */
+static bool is_special(struct tracer *t, struct task *k, const struct syscall_desc *d)
 {
+	char path[PATH_MAX];
+	int dirfd = d->fd < 0 ? AT_FDCWD : (int)k->call.arg[d->fd];
+
+	if (tracee_string(k->tid, k->call.arg[d->path], path, sizeof(path)) < 0)
+		return false;
+	uint32_t file = fdtab_path(t->fdtab, &k->fd, dirfd, path);
+	uint8_t type = names_file(t->names, file)->type;
+	return type != FILE_REGULAR && type != FILE_UNKNOWN;
+}
+
+static bool is_cut(struct tracer *t, struct task *k, const struct fast_call *c)
+{
+	const struct syscall_desc *d = &syscalls[k->call.row];
 	int flags = !strcmp(c->name, "open") ? 1 : !strcmp(c->name, "openat") ? 2 : -1;
 
 	if (!t->fast->ends.n || !c->cuts ||
 		(flags >= 0 && !(k->call.arg[flags] & O_TRUNC)))
 		return false;
+	return d->path < 0 || !is_special(t, k, d);
+}
+
+/*
+ * At the stop before a call that may set the size of a file, which matters to somebody:
+ * its exit is to be seen.
+ */
+static bool mark(struct tracer *t, struct task *k)
+{
 	if (!k->call.cuts)
 		t->fast->cutting++;
 	return k->call.cuts = true;
 }
 
+bool cut_begin(struct tracer *t, struct task *k, const struct fast_call *c)
+{
+	return is_cut(t, k, c) && mark(t, k);
+}
+
+/* The same for a write that nobody counts, to a file that somebody may append to. */
+bool cut_unseen(struct tracer *t, struct task *k)
+{
+	return t->fast->ends.n && mark(t, k);
+}
+
 /*
- * Behind such a call. Others may have appended since, which cannot be told from what they
- * appended before: what is read from here on has no place, until all is known again.
+ * Behind such a call, whatever its result: fallocate(2) may fail half-way. Others may
+ * have appended since, which cannot be told from what they appended before: what is read
+ * from here on has no place, until all is known again.
  */
 void cut_end(struct tracer *t, struct task *k, const struct fast_call *c, int64_t ret)
 {
 	int fd = c->role == ROLE_OPEN ? (int)ret : (int)k->call.arg[0];
+	bool known = c->role == ROLE_OPEN || c->role == ROLE_SIZE || c->role == ROLE_GROW;
+	struct file_end *e = NULL;
 	struct fd_view v;
 
-	if (!life_uncut(t, k) || ret < 0)
+	if (!k->call.cuts)
 		return;
-	if (c->role == ROLE_PATH_SIZE) {
-		ends_forget_all(t->fast);
-		drain_task(t, k);
-		return;
+	ends_leave(t, k);
+	if (known && fd >= 0) {
+		fdtab_ask(t->fdtab, &k->fd, fd, &v);
+		e = v.file ? ends_find(t, v.file) : NULL;
+		known = v.file;
 	}
-	fdtab_ask(t->fdtab, &k->fd, fd, &v);
-	struct file_end *e = v.file ? ends_find(t, v.file) : NULL;
-	if (!e)
-		return;
-	ends_forget(e);
+	if (known)
+		ends_forget(e);
+	else
+		ends_forget_all(t->fast);
 	drain_task(t, k);
 	ends_settle(t, k, fd, e);
 }

@@ -38,6 +38,8 @@ static void one_side(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct syscall_desc *d = &syscalls[op->call & OP_CALL];
 	bool explicit = at != OP_NO_OFFSET;
 
+	if (!o && op->kind == OP_WRITE && op->ret > 0)
+		ends_forget_all(t->fast); /* it may be any */
 	if (!o)
 		return;
 	op->file = o->file;
@@ -248,8 +250,10 @@ static void resized(struct tracer *t, struct task *k, const struct fast_call *c,
 {
 	const struct fd_open *o = fdtrack_get(k->files, (int)r->arg[0]);
 
-	if (o && r->result >= 0)
+	if (o)
 		ends_resized(t, k, c, r, o->file);
+	else if (r->result >= 0 || c->role == ROLE_GROW)
+		ends_forget_all(t->fast);
 }
 
 /* A record that is complete. false: no call has left it. */

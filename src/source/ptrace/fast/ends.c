@@ -18,19 +18,38 @@ struct file_end {
 	uint32_t file;
 	int64_t at;     /* OP_NO_OFFSET: not known */
 	uint64_t since; /* of calls begun earlier nobody knows on which size they were */
-	uint64_t busy;  /* when the last write ended, or UINT64_MAX: one stops now */
+	uint64_t busy;  /* when the last write ended */
 	pid_t user;     /* whose it was */
-	uint64_t asked; /* the pass in which it was asked for */
-	uint64_t sure;  /* when it was known from the kernel */
+	unsigned writers; /* tasks that stop in the middle of one */
+	uint64_t asked;   /* the pass in which it was asked for */
+	uint64_t sure;    /* when it was known from the kernel */
 };
 
 enum { TRUST_NS = 5 * 1000 * 1000 };
 
+static uint64_t device_of(const struct file *f)
+{
+	return (uint64_t)f->major << 32 | f->minor;
+}
+
+/* Of all names that a file has, before and after it is moved. */
 struct file_end *ends_find(const struct tracer *t, uint32_t file)
 {
 	const struct map *m = &t->fast->ends;
 
-	return m->n ? (struct file_end *)map_get(m, file, 0) : NULL;
+	if (!m->n)
+		return NULL;
+	const struct file *f = names_file(t->names, file);
+	return (struct file_end *)map_get(m, device_of(f), f->inode);
+}
+
+static bool is_of(const struct tracer *t, const struct file_end *e, uint32_t file)
+{
+	if (file == e->file)
+		return true;
+	const struct file *a = names_file(t->names, file),
+			  *b = names_file(t->names, e->file);
+	return a->inode == b->inode && device_of(a) == device_of(b);
 }
 
 struct file_end *ends_keep(struct tracer *t, uint32_t file)
@@ -40,7 +59,8 @@ struct file_end *ends_keep(struct tracer *t, uint32_t file)
 	if (e)
 		return e;
 	e = calloc(1, sizeof(*e));
-	if (!e || map_put(&t->fast->ends, file, 0, (uintptr_t)e) < 0) {
+	const struct file *f = names_file(t->names, file);
+	if (!e || map_put(&t->fast->ends, device_of(f), f->inode, (uintptr_t)e) < 0) {
 		free(e);
 		return NULL;
 	}
@@ -60,7 +80,7 @@ void ends_fini(struct fast *f)
 static void lose(struct file_end *e, uint64_t when)
 {
 	e->at = OP_NO_OFFSET;
-	e->since = when;
+	e->since = when > e->since ? when : e->since;
 }
 
 void ends_forget(struct file_end *e)
@@ -94,7 +114,7 @@ static const struct syscall_desc *desc_of(
 
 /* The open file that a record writes to, if it is this one's. */
 static const struct fd_open *written(const struct tracer *t, const struct task *k,
-	const struct fast_rec *r, uint32_t file)
+	const struct fast_rec *r, const struct file_end *e)
 {
 	const struct fast_call *c;
 	const struct syscall_desc *d = desc_of(t, r, &c);
@@ -103,7 +123,7 @@ static const struct fd_open *written(const struct tracer *t, const struct task *
 		return NULL;
 	int fd = d->form == FORM_TWO ? d->fd2 : d->kind == OP_WRITE ? d->fd : ARG_NONE;
 	const struct fd_open *o = fd < 0 ? NULL : fdtrack_get(k->files, (int)r->arg[fd]);
-	return o && o->file == file ? o : NULL;
+	return o && is_of(t, e, o->file) ? o : NULL;
 }
 
 /* A record that is still to come: what it does to the end. */
@@ -116,7 +136,7 @@ static bool adds(const struct tracer *t, const struct task *k, const struct fast
 	/* What stands for what by then is not known. */
 	if (!d || (c->role != ROLE_DATA && c->role != ROLE_SEEK))
 		return false;
-	const struct fd_open *o = written(t, k, r, e->file);
+	const struct fd_open *o = written(t, k, r, e);
 	if (!o || r->result <= 0)
 		return true;
 	return ends_appends(d, o, r) && r->t0 >= e->since &&
@@ -140,7 +160,7 @@ static bool to_come(
 		uint64_t head = slot_head(&k->slot, &sane);
 		const struct fast_rec *r = slot_rec(&k->slot, head);
 		*mark += head;
-		if (r->state == REC_BEGUN && written(t, k, r, e->file))
+		if (r->state == REC_BEGUN && written(t, k, r, e))
 			return false;
 		for (uint64_t at = k->slot.tail; at < head; at += rec_size(f, r)) {
 			r = slot_rec(&k->slot, at);
@@ -151,20 +171,6 @@ static bool to_come(
 	return true;
 }
 
-/* Whether a task that stops is in the middle of writing. */
-static bool is_busy(struct tracer *t, struct file_end *e)
-{
-	const struct task *k;
-
-	if (e->busy != UINT64_MAX)
-		return false;
-	k = task_find(t, e->user);
-	if (k && k->call.row >= 0)
-		return true;
-	e->busy = fast_tsc(); /* it was killed */
-	return false;
-}
-
 /* Where it ended before the record at hand, from its size now. */
 static bool learn(struct tracer *t, struct task *k, int fd, struct file_end *e)
 {
@@ -172,11 +178,11 @@ static bool learn(struct tracer *t, struct task *k, int fd, struct file_end *e)
 	uint64_t mark, mark2;
 	struct fd_view v;
 
-	if (is_busy(t, e) || !to_come(t, e, &by, &mark))
+	if (e->writers || t->fast->cutting || !to_come(t, e, &by, &mark))
 		return false;
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
 	int64_t size = fdtab_size(t->fdtab, &k->fd, fd);
-	if (v.file != e->file || size == OP_NO_OFFSET || size < by ||
+	if (!v.file || !is_of(t, e, v.file) || size == OP_NO_OFFSET || size < by ||
 		!to_come(t, e, &again, &mark2) || mark != mark2 || by != again)
 		return false;
 	e->at = size - by;
@@ -225,10 +231,13 @@ static bool cuts(const struct tracer *t, const struct fast_rec *r)
 	       (c->role != ROLE_OPEN || call_open_flags(r, c->name) & O_TRUNC);
 }
 
+/* Whether the calls of others that began before then may change it, or too many have. */
 static bool others_write(
-	struct tracer *t, const struct task *k, uint32_t file, uint64_t before)
+	struct tracer *t, const struct task *k, const struct file_end *e, uint64_t before)
 {
+	enum { MANY = 256 };
 	struct fast *f = t->fast;
+	unsigned n = 0;
 
 	for (unsigned i = 0; f->nringed > 1 && i < f->nringed; i++) {
 		const struct task *other = f->ringed[i];
@@ -239,22 +248,27 @@ static bool others_write(
 		const struct fast_rec *q = slot_rec(&other->slot, at);
 		for (; at < head && q->t0 < before;
 			at += rec_size(f, q), q = slot_rec(&other->slot, at))
-			if (written(t, other, q, file) || cuts(t, q))
+			if (n++ == MANY || written(t, other, q, e) || cuts(t, q))
 				return true;
 		if (at == head && q->state == REC_BEGUN && q->t0 < before &&
-			(written(t, other, q, file) || cuts(t, q)))
+			(written(t, other, q, e) || cuts(t, q)))
 			return true;
 	}
 	return false;
+}
+
+static bool overlaps(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct file_end *e, uint64_t before)
+{
+	return t->fast->cutting || e->writers || (e->busy > r->t0 && e->user != k->tid) ||
+	       others_write(t, k, e, before);
 }
 
 /* Whether another task's write overlaps this call. */
 bool ends_contested(
 	struct tracer *t, struct task *k, const struct fast_rec *r, struct file_end *e)
 {
-	bool is = t->fast->cutting || is_busy(t, e) ||
-		  (e->busy > r->t0 && e->user != k->tid) ||
-		  others_write(t, k, e->file, r->t1);
+	bool is = overlaps(t, k, r, e, r->t1);
 
 	if (r->t1 > e->busy) {
 		e->busy = r->t1;
@@ -273,11 +287,10 @@ void ends_added(struct file_end *e, int64_t by)
  * somebody did. */
 void ends_wrote(struct file_end *e, int64_t end, bool contested, uint64_t when)
 {
-	if (e->at == OP_NO_OFFSET || end <= e->at)
-		return;
-	e->at = end;
 	if (contested)
 		lose(e, when);
+	else if (e->at != OP_NO_OFFSET && end > e->at)
+		e->at = end;
 }
 
 /*
@@ -293,16 +306,15 @@ void ends_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 
 	if (!e)
 		return;
-	if (!is_busy(t, e) && !others_write(t, k, e->file, UINT64_MAX) &&
-		(e->busy <= r->t0 || e->user == k->tid))
-		e->at = size;
-	else if (o->flags & O_TRUNC)
+	if (r->t0 < e->since || overlaps(t, k, r, e, UINT64_MAX))
 		lose(e, r->t1);
+	else
+		e->at = size;
 }
 
 enum { KEEP_SIZE = 1, COLLAPSE = 8, INSERT = 32 }; /* fallocate(2) */
 
-/* A call of the ring that sets the size has succeeded. */
+/* A call of the ring that sets the size; fallocate(2) may do so and fail. */
 void ends_resized(struct tracer *t, struct task *k, const struct fast_call *c,
 	const struct fast_rec *r, uint32_t file)
 {
@@ -310,18 +322,18 @@ void ends_resized(struct tracer *t, struct task *k, const struct fast_call *c,
 	bool grows = c->role == ROLE_GROW;
 	int64_t end;
 
-	if (!e)
+	if (!e || (r->result < 0 && !grows))
 		return;
 	bool contested = ends_contested(t, k, r, e);
-	bool moves = grows && (r->arg[1] & (COLLAPSE | INSERT) ||
+	bool moves = grows && (r->result < 0 || r->arg[1] & (COLLAPSE | INSERT) ||
 				      __builtin_add_overflow((int64_t)r->arg[2],
 					      (int64_t)r->arg[3], &end));
-	if (moves || (!grows && contested))
+	if (moves || contested || r->t0 < e->since)
 		lose(e, r->t1);
 	else if (!grows)
 		e->at = (int64_t)r->arg[1];
 	else if (!(r->arg[1] & KEEP_SIZE))
-		ends_wrote(e, end, contested, r->t1);
+		ends_wrote(e, end, false, r->t1);
 }
 
 /* At the stop before a write. */
@@ -329,31 +341,52 @@ void ends_begun(struct tracer *t, struct task *k, uint32_t file, bool appends)
 {
 	struct file_end *e = appends ? ends_keep(t, file) : ends_find(t, file);
 
-	if (!e)
+	if (!e || k->call.writes)
 		return;
-	e->busy = UINT64_MAX;
-	e->user = k->tid;
-	k->call.end = e->at;
+	e->writers++;
+	k->call.writes = e;
 }
 
-/* Behind it; the records of the others have been read. */
-void ends_done(
-	struct tracer *t, struct task *k, int fd, uint32_t file, const struct seed *s)
+/* The write is over. What it did to the end depends on what others have done meanwhile:
+ * that is asked. */
+void ends_done(struct tracer *t, struct task *k, int fd)
 {
-	struct file_end *e = ends_find(t, file);
+	struct file_end *e = ends_leave(t, k);
 
-	if (!e)
-		return;
-	if (e->busy != UINT64_MAX || e->user == k->tid) {
+	if (e)
+		learn(t, k, fd, e);
+}
+
+/* A task is out of the call that stopped, or gone with it. */
+struct file_end *ends_leave(struct tracer *t, struct task *k)
+{
+	struct file_end *e = k->call.writes;
+
+	k->call.writes = NULL;
+	if (k->call.cuts)
+		t->fast->cutting--;
+	k->call.cuts = false;
+	if (e) {
+		e->writers--;
 		e->busy = fast_tsc();
 		e->user = k->tid;
+		lose(e, e->busy);
 	}
-	if (s->added > 0 && e->at == OP_NO_OFFSET)
-		learn(t, k, fd, e);
-	else if (s->added > 0 && e->at == k->call.end && s->wrote != OP_NO_OFFSET)
-		e->at = s->wrote;
-	else if (s->added > 0)
-		ends_added(e, s->added); /* to what others have meanwhile */
-	else if (s->wrote != OP_NO_OFFSET)
-		ends_wrote(e, s->wrote, e->at != k->call.end, e->busy);
+	return e;
+}
+
+/* It is gone: what it was in the middle of may have been done. */
+void ends_died(struct tracer *t, struct task *k)
+{
+	const struct fast_call *c;
+	bool cut = k->call.cuts;
+
+	ends_leave(t, k);
+	if (slot_in_flight(&k->slot)) {
+		const struct fast_rec *r = slot_rec(&k->slot, k->slot.tail);
+		const struct syscall_desc *d = desc_of(t, r, &c);
+		cut |= d && (c->cuts || d->kind == OP_WRITE || d->form == FORM_TWO);
+	}
+	if (cut)
+		ends_forget_all(t->fast);
 }

@@ -147,6 +147,7 @@ void fast_exec(struct tracer *t, struct task *k)
 {
 	if (!t->fast)
 		return;
+	ends_died(t, k);
 	life_leave_space(k);
 	k->space = space_new();
 	if (k->space)
@@ -532,15 +533,14 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	 */
 	if (o && was != OP_NO_OFFSET && o->offset != OP_NO_OFFSET &&
 		after != OP_NO_OFFSET)
-		after = shared && !s->added
+		after = shared && !s->appended
 				? (int64_t)((uint64_t)o->offset + s->by)
 				: (int64_t)((uint64_t)after + o->offset - was);
 	history_seed(t, k, fd, v, after, k->entered);
 	o = fdtrack_get(k->files, fd);
 	if (o)
 		o->busy = fast_tsc();
-	if (o && o->seeks)
-		ends_done(t, k, fd, o->file, s);
+	ends_done(t, k, fd);
 	if (unseen)
 		unseen_part(t, k, fd);
 }

@@ -280,7 +280,6 @@ bool space_may_begin(const struct tracer *t, const struct task *k);
 
 /* life.c */
 void life_lend(struct task *parent, struct task *child);
-bool life_uncut(struct tracer *t, struct task *k);
 void life_leave_space(struct task *k);
 
 /* space.c */
@@ -341,9 +340,7 @@ bool history_seeks(struct tracer *t, uint32_t file);
 struct seed {
 	int64_t after; /* where its position is now */
 	int64_t by;    /* how much it has moved */
-	int64_t wrote; /* up to where it has been written; OP_NO_OFFSET: not, or unknown
-			*/
-	int64_t added; /* bytes appended to it */
+	bool appended;
 };
 
 /* ends.c: see there. */
@@ -368,11 +365,13 @@ void ends_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 void ends_resized(struct tracer *t, struct task *k, const struct fast_call *c,
 	const struct fast_rec *r, uint32_t file);
 void ends_begun(struct tracer *t, struct task *k, uint32_t file, bool appends);
-void ends_done(
-	struct tracer *t, struct task *k, int fd, uint32_t file, const struct seed *s);
+void ends_done(struct tracer *t, struct task *k, int fd);
+struct file_end *ends_leave(struct tracer *t, struct task *k);
+void ends_died(struct tracer *t, struct task *k);
 
 /* cut.c: see there. */
 bool cut_begin(struct tracer *t, struct task *k, const struct fast_call *c);
+bool cut_unseen(struct tracer *t, struct task *k);
 void cut_end(struct tracer *t, struct task *k, const struct fast_call *c, int64_t ret);
 
 /* unseen.c: see there. */
@@ -451,7 +450,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret);
 void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v,
 	const struct seed *s);
 void fast_begun(struct tracer *t, struct task *k, unsigned side);
-void fast_uncounted(struct tracer *t, struct task *k);
+bool fast_uncounted(struct tracer *t, struct task *k);
 bool fast_mend(struct tracer *t, struct task *k, int sig);
 void mend_home(struct tracer *t, struct task *k);
 

@@ -76,23 +76,11 @@ void life_leave_space(struct task *k)
 	k->space = NULL;
 }
 
-/* A call that may set the size of a file has been made, or its task is gone. Whether it
- * was in one. */
-bool life_uncut(struct tracer *t, struct task *k)
-{
-	bool was = k->call.cuts;
-
-	if (was)
-		t->fast->cutting--;
-	k->call.cuts = false;
-	return was;
-}
-
 void fast_forget(struct tracer *t, struct task *k)
 {
 	if (!t->fast)
 		return;
-	life_uncut(t, k);
+	ends_died(t, k);
 	slot_give(t->fast, k);
 	life_leave_space(k);
 	history_end(t, k);

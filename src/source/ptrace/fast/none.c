@@ -123,10 +123,11 @@ void fast_begun(struct tracer *t, struct task *k, unsigned side)
 	(void)side;
 }
 
-void fast_uncounted(struct tracer *t, struct task *k)
+bool fast_uncounted(struct tracer *t, struct task *k)
 {
 	(void)t;
 	(void)k;
+	return false;
 }
 
 bool fast_mend(struct tracer *t, struct task *k, int sig)

@@ -402,8 +402,11 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 
 	history_closed(t, k, (int)r->result, r->t1);
 	memcpy(&got, more + R_NEW_STATX, sizeof(got));
-	if (got)
-		return; /* to be asked when it is used */
+	if (got) { /* to be asked when it is used */
+		if (c->cuts && call_open_flags(r, c->name) & O_TRUNC)
+			ends_forget_all(t->fast);
+		return;
+	}
 	memcpy(&kept, more + R_NEW_STAT, sizeof(kept));
 	struct statx x = as_statx(&kept);
 	if (c->shape == SHAPE_NEWFD) {

@@ -40,13 +40,14 @@ void unseen_part(struct tracer *t, struct task *k, int fd)
 }
 
 /* A call that stops but is not counted may move what others have too: they do not know
- * by how much. */
-void fast_uncounted(struct tracer *t, struct task *k)
+ * by how much. Whether its exit has to be seen. */
+bool fast_uncounted(struct tracer *t, struct task *k)
 {
 	const struct fast_call *c = t->fast ? t->fast->call[k->call.row] : NULL;
 	const struct syscall_desc *d = &syscalls[k->call.row];
 	const int arg[2] = { d->fd, d->form == FORM_TWO ? d->fd2 : ARG_NONE };
 	struct fd_view v;
+	bool writes = false;
 
 	for (int i = 0; c && c->role == ROLE_DATA && k->files && i < 2; i++) {
 		if (arg[i] < 0)
@@ -60,9 +61,10 @@ void fast_uncounted(struct tracer *t, struct task *k)
 		if (o && o->seeks) {
 			o->offset = OP_NO_OFFSET;
 			o->loose |= o->refs > 1;
-			ends_forget(ends_find(t, o->file));
+			writes |= d->kind == OP_WRITE || i;
 		}
 		if (!task_is_seen(t, k))
 			unseen_part(t, k, fd);
 	}
+	return writes && cut_unseen(t, k);
 }
