@@ -318,8 +318,9 @@ static void account(struct task *k, const struct syscall_desc *d, int64_t ret)
 }
 
 /*
- * The offset of what was appended: where the file ended, if nobody else has written
- * meanwhile. If so, the position tells, if it has moved and there is nobody to move it.
+ * The offset of what was appended: where the file ended before, if nobody else has
+ * written meanwhile. If somebody has, the position behind it tells: if the call moves it,
+ * and no other task could.
  */
 static int64_t appended(struct tracer *t, struct task *k, int64_t ret)
 {

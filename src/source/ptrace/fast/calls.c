@@ -123,14 +123,14 @@ unsigned fast_addresses(uint32_t out[FAST_CALLS])
 	return FAST_CALLS;
 }
 
-/* The flags of open(2) and its like, of a record. */
-int call_open_flags(const struct fast_rec *r, const char *name)
+/* The flags of open(2) and its like, but openat2(2), which has them in memory. */
+int call_open_flags(const uint64_t *arg, const char *name)
 {
 	if (!strcmp(name, "creat"))
 		return O_WRONLY | O_CREAT | O_TRUNC;
 	if (!strcmp(name, "open"))
-		return (int)r->arg[1];
-	return (int)r->arg[2];
+		return (int)arg[1];
+	return (int)arg[2];
 }
 
 /*

@@ -23,10 +23,10 @@ static bool is_special(struct tracer *t, struct task *k, const struct syscall_de
 static bool is_cut(struct tracer *t, struct task *k, const struct fast_call *c)
 {
 	const struct syscall_desc *d = &syscalls[k->call.row];
-	int flags = !strcmp(c->name, "open") ? 1 : !strcmp(c->name, "openat") ? 2 : -1;
+	bool plain = c->role == ROLE_OPEN && strcmp(c->name, "openat2");
 
 	if (!t->fast->ends.n || !c->cuts ||
-		(flags >= 0 && !(k->call.arg[flags] & O_TRUNC)))
+		(plain && !(call_open_flags(k->call.arg, c->name) & O_TRUNC)))
 		return false;
 	return d->path < 0 || !is_special(t, k, d);
 }

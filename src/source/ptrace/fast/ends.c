@@ -126,66 +126,49 @@ static const struct fd_open *written(const struct tracer *t, const struct task *
 	return o && is_of(t, e, o->file) ? o : NULL;
 }
 
-/* A record that is still to come: what it does to the end. */
-static bool adds(const struct tracer *t, const struct task *k, const struct fast_rec *r,
-	const struct file_end *e, int64_t *by)
-{
-	const struct fast_call *c;
-	const struct syscall_desc *d = desc_of(t, r, &c);
+/* What the calls that are still to come have appended, the one at hand too. */
+struct added {
+	struct tracer *t;
+	const struct file_end *e;
+	int64_t by;
+};
 
+static bool add_append(
+	const struct task *k, const struct fast_rec *r, bool flight, void *arg)
+{
+	struct added *a = arg;
+	const struct fast_call *c;
+	const struct syscall_desc *d = desc_of(a->t, r, &c);
+	const struct fd_open *o = written(a->t, k, r, a->e);
+
+	if (flight)
+		return !o;
 	/* What stands for what by then is not known. */
 	if (!d || (c->role != ROLE_DATA && c->role != ROLE_SEEK))
 		return false;
-	const struct fd_open *o = written(t, k, r, e);
 	if (!o || r->result <= 0)
 		return true;
-	return ends_appends(d, o, r) && r->t0 >= e->since &&
-	       !__builtin_add_overflow(*by, r->result, by);
-}
-
-/*
- * What the calls that are still to come have appended, the one at hand included. false:
- * it cannot be told. mark: changes whenever the answer could.
- */
-static bool to_come(
-	struct tracer *t, const struct file_end *e, int64_t *by, uint64_t *mark)
-{
-	struct fast *f = t->fast;
-
-	*by = 0;
-	*mark = 0;
-	for (unsigned i = 0; i < f->nringed; i++) {
-		const struct task *k = f->ringed[i];
-		bool sane;
-		uint64_t head = slot_head(&k->slot, &sane);
-		const struct fast_rec *r = slot_rec(&k->slot, head);
-		*mark += head;
-		if (r->state == REC_BEGUN && written(t, k, r, e))
-			return false;
-		for (uint64_t at = k->slot.tail; at < head; at += rec_size(f, r)) {
-			r = slot_rec(&k->slot, at);
-			if (!adds(t, k, r, e, by))
-				return false;
-		}
-	}
-	return true;
+	return ends_appends(d, o, r) && r->t0 >= a->e->since &&
+	       !__builtin_add_overflow(a->by, r->result, &a->by);
 }
 
 /* Where it ended before the record at hand, from its size now. */
 static bool learn(struct tracer *t, struct task *k, int fd, struct file_end *e)
 {
-	int64_t by = 0, again = 0;
+	struct added a = { t, e, 0 }, again = a;
 	uint64_t mark, mark2;
 	struct fd_view v;
 
-	if (e->writers || t->fast->cutting || !to_come(t, e, &by, &mark))
+	if (e->writers || t->fast->cutting ||
+		!records_later(t->fast, add_append, &a, &mark))
 		return false;
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
 	int64_t size = fdtab_size(t->fdtab, &k->fd, fd);
-	if (!v.file || !is_of(t, e, v.file) || size == OP_NO_OFFSET || size < by ||
-		!to_come(t, e, &again, &mark2) || mark != mark2 || by != again)
+	if (!v.file || !is_of(t, e, v.file) || size == OP_NO_OFFSET || size < a.by ||
+		!records_later(t->fast, add_append, &again, &mark2) || mark != mark2 ||
+		a.by != again.by)
 		return false;
-	e->at = size - by;
+	e->at = size - a.by;
 	return true;
 }
 
@@ -228,7 +211,7 @@ static bool cuts(const struct tracer *t, const struct fast_rec *r)
 	const struct syscall_desc *d = desc_of(t, r, &c);
 
 	return d && c->cuts &&
-	       (c->role != ROLE_OPEN || call_open_flags(r, c->name) & O_TRUNC);
+	       (c->role != ROLE_OPEN || call_open_flags(r->arg, c->name) & O_TRUNC);
 }
 
 /* Whether the calls of others that began before then may change it, or too many have. */

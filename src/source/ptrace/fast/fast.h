@@ -234,7 +234,7 @@ static inline bool is_shape(const struct fast *f, uint64_t nr)
 enum { FAST_CALLS = 3 };
 struct syscall_set fast_concerned(bool second);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
-int call_open_flags(const struct fast_rec *r, const char *name);
+int call_open_flags(const uint64_t *arg, const char *name);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);
 
@@ -317,6 +317,9 @@ uint64_t slot_head(const struct slot *s, bool *sane);
 bool slot_full(const struct slot *s);
 void slot_grow(struct slot *s);
 unsigned rec_size(const struct fast *f, const struct fast_rec *r);
+typedef bool record_fn(
+	const struct task *k, const struct fast_rec *r, bool flight, void *arg);
+bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mark);
 
 /* history.c */
 void history_begin(struct tracer *t, struct task *k, struct task *parent, bool shared);
@@ -340,7 +343,7 @@ bool history_seeks(struct tracer *t, uint32_t file);
 struct seed {
 	int64_t after; /* where its position is now */
 	int64_t by;    /* how much it has moved */
-	bool appended;
+	bool appended; /* it was written to its end */
 };
 
 /* ends.c: see there. */

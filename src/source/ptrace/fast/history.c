@@ -222,53 +222,40 @@ static int moves(struct tracer *t, const struct task *k, const struct fast_rec *
 	return d->offset < 0 || (int64_t)r->arg[d->offset] == -1;
 }
 
-/*
- * What the calls that are still to come have moved the position by, this one included.
- * false: it cannot be told. mark: changes whenever the answer could.
- */
-static bool moves_later(
-	struct tracer *t, const struct fd_open *o, int64_t *by, uint64_t *mark)
-{
-	struct fast *f = t->fast;
+/* What the calls that are still to come have moved a position by, the one at hand too. */
+struct moved {
+	struct tracer *t;
+	const struct fd_open *o;
+	int64_t by;
+};
 
-	*by = 0;
-	*mark = 0;
-	for (unsigned i = 0; i < f->nringed; i++) {
-		const struct task *k = f->ringed[i];
-		bool sane;
-		uint64_t head = slot_head(&k->slot, &sane);
-		const struct fast_rec *r = slot_rec(&k->slot, head);
-		*mark += head;
-		if (r->state == REC_BEGUN && moves(t, k, r, o))
-			return false;
-		for (uint64_t at = k->slot.tail; at < head; at += rec_size(f, r)) {
-			r = slot_rec(&k->slot, at);
-			int how = moves(t, k, r, o);
-			if (how > 1)
-				return false;
-			int64_t result = r->result;
-			if (how && result > 0 && __builtin_add_overflow(*by, result, by))
-				return false;
-		}
-	}
-	return true;
+static bool add_move(
+	const struct task *k, const struct fast_rec *r, bool flight, void *arg)
+{
+	struct moved *m = arg;
+	int how = moves(m->t, k, r, m->o);
+
+	if (!how)
+		return true;
+	return !flight && how == 1 &&
+	       (r->result <= 0 || !__builtin_add_overflow(m->by, r->result, &m->by));
 }
 
 /* Where the position was before the record at hand; only if nothing moves meanwhile. */
 static void settle(struct tracer *t, struct task *k, int fd, struct fd_open *o)
 {
-	int64_t by = 0, again = 0;
+	struct moved m = { t, o, 0 }, again = m;
 	uint64_t mark, mark2;
 	struct fd_view v;
 
-	if (o->pass == t->fast->pass || !moves_later(t, o, &by, &mark))
+	if (o->pass == t->fast->pass || !records_later(t->fast, add_move, &m, &mark))
 		return;
 	o->pass = t->fast->pass;
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
 	if (v.file == o->file && v.offset != OP_NO_OFFSET &&
-		moves_later(t, o, &again, &mark2) && mark == mark2 && by == again &&
-		v.offset >= by)
-		o->offset = v.offset - by;
+		records_later(t->fast, add_move, &again, &mark2) && mark == mark2 &&
+		m.by == again.by && v.offset >= m.by)
+		o->offset = v.offset - m.by;
 }
 
 /* The same file under another name, or something else by now: then the old one stands. */

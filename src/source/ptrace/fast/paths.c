@@ -403,7 +403,7 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	history_closed(t, k, (int)r->result, r->t1);
 	memcpy(&got, more + R_NEW_STATX, sizeof(got));
 	if (got) { /* to be asked when it is used */
-		if (c->cuts && call_open_flags(r, c->name) & O_TRUNC)
+		if (c->cuts && call_open_flags(r->arg, c->name) & O_TRUNC)
 			ends_forget_all(t->fast);
 		return;
 	}
@@ -418,7 +418,7 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 			new.file =
 				fdtab_file(t->fdtab, &k->fd, name, n, x.stx_mnt_id, &is);
 	} else {
-		new.flags = call_open_flags(r, c->name);
+		new.flags = call_open_flags(r->arg, c->name);
 		new.file = named_file(t, k, r, c->shape == SHAPE_OPEN1, new.flags, &x);
 	}
 	if (!new.file)

@@ -206,3 +206,28 @@ bool rec_may_be(struct fast *f, const struct fast_rec *r)
 		f->now = fast_tsc() + AHEAD;
 	return r->t0 >= f->clock.tsc0 && r->t0 <= r->t1 && r->t1 <= f->now;
 }
+
+/*
+ * Each record that is still to come, of all tasks: first that of the call that the task
+ * is in, then those before it. false: fn has said so of one, and it was the last. mark:
+ * changes whenever there are others.
+ */
+bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mark)
+{
+	*mark = 0;
+	for (unsigned i = 0; i < f->nringed; i++) {
+		const struct task *k = f->ringed[i];
+		bool sane;
+		uint64_t head = slot_head(&k->slot, &sane);
+		const struct fast_rec *r = slot_rec(&k->slot, head);
+		*mark += head;
+		if (r->state == REC_BEGUN && !fn(k, r, true, arg))
+			return false;
+		for (uint64_t at = k->slot.tail; at < head; at += rec_size(f, r)) {
+			r = slot_rec(&k->slot, at);
+			if (!fn(k, r, false, arg))
+				return false;
+		}
+	}
+	return true;
+}
