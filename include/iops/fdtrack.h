@@ -13,6 +13,14 @@
 struct fdtrack;
 struct names;
 
+/* What is known of a file whose path is found out only if somebody asks for it. */
+struct fd_late {
+	uint32_t path;         /* name: whole, as it was given to open(2); 0: none */
+	uint32_t major, minor; /* of the device */
+	uint64_t inode, mount;
+	bool itself; /* no link, whatever is found there */
+};
+
 /* What open(2) made: descriptors that were duplicated share it, with its position. */
 struct fd_open {
 	uint32_t file;  /* id in names; 0 unknown */
@@ -29,6 +37,7 @@ struct fd_open {
 	int32_t tid, fd; /* who had it, when it was found */
 	uint64_t pass;   /* of a reader, when the position was last asked for */
 	uint64_t asked;  /* the last question whose it is */
+	struct fd_late late;
 };
 
 enum { FDTRACK_MAX = 1 << 20 /* descriptors from here on are not kept */ };

@@ -147,6 +147,8 @@ for i in range(50):
 		is "one file is appended to, cut and grown by many: no place is wrong ($mode, $seed)" \
 			"$(cd w && /usr/bin/python3 "$ROOT/tests/ends.py" "$IOPS" $seed $opt)" most
 	done
+	is "directories move, are exchanged, removed and gone through: each file is where it was written ($mode)" \
+		"$(cd w && /usr/bin/python3 "$ROOT/tests/dirs.py" "$IOPS" 1 $((12 * TIMES)) $opt)" many
 	"$IOPS" run $opt --json -o got.json -- "$HELP/hotdl" w/dl "$HELP/plug1.so" "$HELP/plug2.so" >out.txt 2>&1
 	is "shared objects come and go ($mode)" "$? $(cat out.txt)" "0 "
 	is "... and all is seen" "$(json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/dl")]')" "[(2000, 6000)]"

@@ -72,6 +72,7 @@ static const struct fast_call fast_calls[] = {
 	CALL(renameat2, PATH, PATHS13),
 	CALL(unlink, PATH, PATH0),
 	CALL(unlinkat, PATH, PATH1),
+	CALL(rmdir, PATH, PATH0),
 	CALL(chdir, CWD, PASS),
 	CALL(fchdir, CWD, PASS),
 	CALL(chroot, ROOT, PASS),

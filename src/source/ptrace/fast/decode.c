@@ -231,9 +231,12 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 		if (arg[0] != arg[1])
 			fdtrack_dup(track, k->files, (int)arg[0], (int)arg[1], false);
 		break;
-	case ROLE_CWD:
 	case ROLE_ROOT:
+		found_all(t, k);
+		/* fall through */
+	case ROLE_CWD:
 		path_moved(k);
+		path_start(t, k, AT_FDCWD); /* before it can be renamed */
 		new_epoch(t->fast);
 		break;
 	}

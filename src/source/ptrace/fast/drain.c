@@ -91,7 +91,7 @@ static void take(struct tracer *t, struct cursor *c)
 	if (size > c->head - s->tail || !rec_may_be(t->fast, r) ||
 		!decode_put(t, c->task, r))
 		distrust(t, c->task);
-	s->tail = size > c->head - s->tail ? c->head : s->tail + size;
+	slot_took(t->fast, s, r, size > c->head - s->tail ? c->head - s->tail : size);
 }
 
 static void give_room(struct task *k)
@@ -187,6 +187,7 @@ unsigned drain_all(struct tracer *t)
 	}
 	pace(f, until, most);
 	merge(t, c, n, until);
+	found_soon(t);
 	for (unsigned i = 0; i < f->nringed; i++)
 		if (f->ringed[i]->slot.ctl->limit !=
 			f->ringed[i]->slot.tail + f->ringed[i]->slot.size - RING_SLACK)
@@ -215,5 +216,6 @@ void drain_task(struct tracer *t, struct task *k)
 	fast_clock_look(&t->fast->clock);
 	if (begin(t, &c, k))
 		merge(t, &c, 1, UINT64_MAX);
+	found_soon(t);
 	give_room(k);
 }

@@ -115,6 +115,8 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	child->sealed = parent->sealed;
 	child->seen = parent->seen;
 	child->process->locked |= parent->process->locked;
+	if (child->process != parent->process && !parent->process->apart)
+		child->process->cwd = parent->process->cwd;
 	history_begin(t, child, parent, same(parent->tid, child->tid, KCMP_FILES));
 	child->regs_shared = parent->slot.ctl != NULL;
 	if (!child->space || !child->files)
@@ -307,7 +309,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 	if (c->role == ROLE_DATA && !c->rights)
 		return false;
 	if (c->rights || c->role == ROLE_LOCK || c->role == ROLE_OWN ||
-		c->role == ROLE_DUP || c->role == ROLE_DUP_TO || c->role == ROLE_FCNTL)
+		c->role == ROLE_CWD || c->role == ROLE_DUP || c->role == ROLE_DUP_TO ||
+		c->role == ROLE_FCNTL)
 		return true;
 	if (c->role == ROLE_CLOSE) {
 		fdtrack_close(t->fast->track, k->files, (int)k->call.arg[0]);
@@ -321,8 +324,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 		fdtrack_close_range(t->fast->track, k->files, (unsigned)k->call.arg[0],
 			(unsigned)k->call.arg[1]);
 		break;
-	case ROLE_CWD:
 	case ROLE_ROOT:
+		found_all(t, k);
 		path_moved(k);
 		break;
 	}
@@ -464,11 +467,13 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		break;
 	case ROLE_PATH:
 		if (ret >= 0) {
+			path_renamed_stopped(t, k, c);
 			new_epoch(t->fast);
 			history_look(t, k);
 		}
 		break;
 	case ROLE_OWN:
+		found_all(t, k);
 		path_moved(k);
 		if (ret >= 0 && k->process->ntasks > 1)
 			k->process->apart |=

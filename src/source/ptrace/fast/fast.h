@@ -166,7 +166,9 @@ struct slot {
 	unsigned number, listed; /* its place in fast.ringed, plus 1 */
 	uint64_t size;           /* of the ring, in bytes */
 	uint64_t tail;
-	uint64_t begun; /* time stamp of the record in flight whose file is known */
+	uint64_t looked;  /* up to where paths_later() has seen it: that many renames */
+	unsigned renames; /* are among them */
+	uint64_t begun;   /* time stamp of the record in flight whose file is known */
 	struct fd_open *held[2];
 };
 
@@ -195,7 +197,7 @@ struct fast_dir {
 	uint64_t since;
 };
 
-enum { RING_PARTS = 1024, FAST_DIRS = 512 };
+enum { RING_PARTS = 1024, FAST_DIRS = 512, FAST_LATE = 64 };
 
 struct fast {
 	struct fdtrack *track;
@@ -215,6 +217,12 @@ struct fast {
 	unsigned cutting; /* tasks in calls that may change that */
 	struct map known; /* path as it was given, inode -> file */
 	struct fast_dir dir[FAST_DIRS];
+	/* Directories whose paths are still to be found out: who has opened them. */
+	struct {
+		int32_t tid, fd;
+	} late[FAST_LATE];
+	unsigned nlate;      /* there may be more than have room */
+	bool lates;          /* there may be some that others have */
 	uint32_t epoch;      /* of paths */
 	uint64_t pass;       /* of the drain */
 	uint64_t now;        /* by the time stamp counter, or a little later */
@@ -320,6 +328,10 @@ unsigned rec_size(const struct fast *f, const struct fast_rec *r);
 typedef bool record_fn(
 	const struct task *k, const struct fast_rec *r, bool flight, void *arg);
 bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mark);
+bool closes_later(const struct fast *f, const struct task *k, int fd);
+unsigned paths_later(struct fast *f);
+void slot_took(
+	const struct fast *f, struct slot *s, const struct fast_rec *r, unsigned size);
 
 /* history.c */
 void history_begin(struct tracer *t, struct task *k, struct task *parent, bool shared);
@@ -336,7 +348,6 @@ void history_look(struct tracer *t, struct task *k);
 void history_moved(struct tracer *t, struct fd_open *o, int64_t by);
 bool history_contested(
 	struct tracer *t, struct task *k, const struct fast_rec *r, struct fd_open *o);
-bool history_ends_later(struct tracer *t, const struct task *k, int fd);
 bool history_seeks(struct tracer *t, uint32_t file);
 
 /* What a call that stops tells of a file, for those that will not. */
@@ -385,9 +396,31 @@ void unseen_part(struct tracer *t, struct task *k, int fd);
 /* paths.c */
 void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
+uint32_t path_start(struct tracer *t, struct task *k, int dirfd);
+uint32_t path_whole(struct tracer *t, struct task *k, int dirfd, const char *path);
+
+/* renamed.c */
 void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
+void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_call *c);
+
+/* found.c. full: a path made whole. fd: who may have it, or -1. */
+struct stat;
+struct statx;
+void stat_of(const struct statx *x, struct stat *st);
 void path_moved(struct task *k);
+struct process;
+bool has_own_root(struct process *p);
+bool is_deleted(const char *path);
+bool path_is_itself(const char *path, int flags);
+ssize_t found_path(struct task *k, const char *full, const struct stat *is, char *out);
+int found_look(struct task *k, const char *full, struct stat *st);
+uint32_t found_real(struct tracer *t, struct task *k, uint32_t full);
+uint32_t found_file(struct tracer *t, struct task *k, int fd, uint32_t full, bool itself,
+	const struct statx *x);
+bool found_late(struct tracer *t, struct task *k, int fd, struct fd_open *o);
+void found_soon(struct tracer *t);
+void found_all(struct tracer *t, struct task *k);
 
 /* guard.c */
 struct guards *guards_new(void);

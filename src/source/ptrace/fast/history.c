@@ -178,27 +178,6 @@ void history_seed(struct tracer *t, struct task *k, int fd, const struct fd_view
 	o->flags = v->flags;
 }
 
-/* Whether a record that is still to come frees fd: asking would be too late. */
-bool history_ends_later(struct tracer *t, const struct task *k, int fd)
-{
-	struct fast *f = t->fast;
-
-	for (unsigned i = 0; i < f->nringed; i++) {
-		const struct task *other = f->ringed[i];
-		bool sane;
-		if (other->files != k->files)
-			continue;
-		uint64_t head = slot_head(&other->slot, &sane);
-		for (uint64_t at = other->slot.tail; at < head;) {
-			const struct fast_rec *r = slot_rec(&other->slot, at);
-			if (rec_nr(r) == 3 /* close */ && (int)r->arg[0] == fd)
-				return true;
-			at += rec_size(f, r);
-		}
-	}
-	return false;
-}
-
 /* Which of its sides a record moves the position of this file by; 2: both or unclear. */
 static int moves(struct tracer *t, const struct task *k, const struct fast_rec *r,
 	const struct fd_open *o)
@@ -263,8 +242,12 @@ static void check_path(struct tracer *t, struct task *k, int fd, struct fd_open 
 {
 	struct fd_view v;
 
-	o->epoch = t->fast->epoch;
+	if (paths_later(t->fast))
+		return;
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
+	if (paths_later(t->fast))
+		return; /* /proc may have known what is still to come */
+	o->epoch = t->fast->epoch;
 	if (!v.file || v.file == o->file)
 		return;
 	const struct file *now = names_file(t->names, v.file),
@@ -280,9 +263,13 @@ struct fd_open *history_of(struct tracer *t, struct task *k, int fd)
 	struct fd_open *o = fdtrack_get(k->files, fd);
 	struct fd_view v;
 
+	if (o && o->late.path && !found_late(t, k, fd, o)) {
+		fdtrack_close(t->fast->track, k->files, fd);
+		o = NULL;
+	}
 	if (o && o->epoch == t->fast->epoch && (o->offset != OP_NO_OFFSET || !o->seeks))
 		return o;
-	if (fd < 0 || history_ends_later(t, k, fd))
+	if (fd < 0 || closes_later(t->fast, k, fd))
 		return o;
 	if (!o) {
 		fdtab_ask(t->fdtab, &k->fd, fd, &v);

@@ -194,6 +194,7 @@ hook_fault_two:
 	jmp	hook_go
 
 paths:
+	movq	%r8, R_ARG+8(%r11)	/* in place of a pointer: flags of renameat2(2) */
 	xorl	%ecx, %ecx
 	movq	%rcx, R_PATHS_LEN2(%r11)
 	cmpl	$SHAPE_PATH0, %edx

@@ -78,7 +78,8 @@
 #define R_RESULT      0x10
 #define R_NR          0x18
 #define R_STATE       0x1c
-#define R_ARG         0x20 /* 0, 1, 2, 3; for iovecs their sum in place of 1, 5 of 2 */
+#define R_ARG         0x20 /* 0, 1, 2, 3; for iovecs their sum in place of 1, 5 of 2; */
+			   /* for paths 4 in place of 1 */
 #define R_MORE        0x40
 #define R_SIZE        0x40
 

@@ -101,7 +101,8 @@ int slot_take(struct fast *f, struct task *k)
 	s->ctl = (struct fast_ctl *)(r->base + (size_t)s->number * SLOT_SIZE);
 	s->ring = (uint8_t *)s->ctl + RING_FROM;
 	s->size = RING_SIZE;
-	s->tail = s->begun = 0;
+	s->tail = s->begun = s->looked = 0;
+	s->renames = 0;
 	*s->ctl = (struct fast_ctl){
 		.ring = SLOTS_AT + (uint64_t)s->number * SLOT_SIZE + RING_FROM,
 		.limit = RING_SIZE - RING_SLACK,
@@ -230,4 +231,65 @@ bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mar
 		}
 	}
 	return true;
+}
+
+/* Whether a record that is still to come frees fd: asking would be too late. */
+bool closes_later(const struct fast *f, const struct task *k, int fd)
+{
+	for (unsigned i = 0; i < f->nringed; i++) {
+		const struct task *other = f->ringed[i];
+		bool sane;
+		if (other->files != k->files)
+			continue;
+		uint64_t head = slot_head(&other->slot, &sane);
+		for (uint64_t at = other->slot.tail; at < head;) {
+			const struct fast_rec *r = slot_rec(&other->slot, at);
+			if (rec_nr(r) == 3 /* close */ && (int)r->arg[0] == fd)
+				return true;
+			at += rec_size(f, r);
+		}
+	}
+	return false;
+}
+
+static bool is_renaming(const struct fast *f, const struct fast_rec *r)
+{
+	uint32_t nr = rec_nr(r);
+
+	return nr < NSHAPES && f->shape[nr] >= SHAPE_PATH0 &&
+	       f->shape[nr] <= SHAPE_PATHS13;
+}
+
+/*
+ * How many records that are still to come change paths, the one at hand too. Each is
+ * looked at once.
+ */
+unsigned paths_later(struct fast *f)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < f->nringed; i++) {
+		struct slot *s = &f->ringed[i]->slot;
+		bool sane;
+		uint64_t head = slot_head(s, &sane);
+		if (s->looked <= s->tail) {
+			s->looked = s->tail;
+			s->renames = 0;
+		}
+		for (; s->looked < head; s->looked += rec_size(f, slot_rec(s, s->looked)))
+			s->renames += is_renaming(f, slot_rec(s, s->looked));
+		/* It may have ended meanwhile. Of what is no record yet, one too many. */
+		const struct fast_rec *r = slot_rec(s, head);
+		n += s->renames + (r->state != REC_NONE && is_renaming(f, r));
+	}
+	return n;
+}
+
+/* One record further. */
+void slot_took(
+	const struct fast *f, struct slot *s, const struct fast_rec *r, unsigned size)
+{
+	if (s->tail < s->looked && is_renaming(f, r))
+		s->renames--;
+	s->tail += size;
 }

@@ -1,0 +1,380 @@
+/*
+ * found.c - what is found at a path, and the path that it really has
+ *
+ * Asked later than the program did, when there may be something else, or nothing: so it
+ * is compared with what statx(2) has said to the hook.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/stat.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum { DIR_TICKS = 1 << 28 /* about a tenth of a second: somebody else may rename */ };
+
+void stat_of(const struct statx *x, struct stat *st)
+{
+	*st = (struct stat){
+		.st_mode = x->stx_mode,
+		.st_ino = x->stx_ino,
+		.st_dev = makedev(x->stx_dev_major, x->stx_dev_minor),
+		.st_rdev = makedev(x->stx_rdev_major, x->stx_rdev_minor),
+	};
+}
+
+/* It has another working directory, or another root. */
+void path_moved(struct task *k)
+{
+	k->cwd = k->process->cwd = 0;
+	k->process->root_since = 0;
+}
+
+static bool alike(const char *of, const char *ours, pid_t pid)
+{
+	char at[48];
+	struct stat a, b;
+
+	snprintf(at, sizeof(at), "/proc/%d/%s", pid, of);
+	return !stat(at, &a) && !stat(ours, &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* Whether its paths are not ours. By way of /proc each costs twice as much. */
+bool has_own_root(struct process *p)
+{
+	uint64_t now = fast_tsc();
+
+	if (p->apart)
+		return true;
+	if (!p->root_since || now - p->root_since >= DIR_TICKS) {
+		p->own_root = !alike("ns/mnt", "/proc/self/ns/mnt", p->pid) ||
+			      !alike("root/", "/", p->pid);
+		p->root_since = now;
+	}
+	return p->own_root;
+}
+
+/* Where we find what that path means to the task. false: it is too long. */
+static bool place_of(struct task *k, const char *full, char *at, size_t size)
+{
+	int n = has_own_root(k->process)
+			? snprintf(at, size, "/proc/%d/root%s", k->tid, full)
+			: snprintf(at, size, "%s", full);
+
+	return n < (int)size;
+}
+
+/*
+ * The real path of what is found at a path, if it is that inode. Bytes, or 0; also if it
+ * has another path by the time that we ask for it.
+ */
+ssize_t found_path(struct task *k, const char *full, const struct stat *is, char *out)
+{
+	char at[PATH_MAX + 32], self[32];
+	struct stat st, now;
+
+	if (!place_of(k, full, at, sizeof(at)))
+		return 0;
+	int fd = open(at, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t n = 0;
+	if (!fstat(fd, &st) &&
+		(!is || (st.st_ino == is->st_ino && st.st_dev == is->st_dev))) {
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+		n = readlink(self, out, PATH_MAX);
+	}
+	close(fd);
+	if (n <= 0 || *out != '/')
+		return 0;
+	bool other = strlen(full) != (size_t)n || memcmp(full, out, n);
+	return other && (stat(at, &now) < 0 || now.st_ino != st.st_ino ||
+				now.st_dev != st.st_dev)
+		       ? 0
+		       : n;
+}
+
+int found_look(struct task *k, const char *full, struct stat *st)
+{
+	char at[PATH_MAX + 32];
+
+	if (!place_of(k, full, at, sizeof(at)))
+		return -ENAMETOOLONG;
+	return lstat(at, st) < 0 ? -errno : 0;
+}
+
+bool is_deleted(const char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t len = strlen(path);
+
+	return len >= sizeof(mark) && !strcmp(path + len - (sizeof(mark) - 1), mark);
+}
+
+/*
+ * Directories that files were opened in: their real paths. Valid while no directory is
+ * known to have another path. None is kept open, as umount(8) would find it busy.
+ */
+static pid_t seen_by(const struct task *k)
+{
+	return k->process->apart ? k->tid : k->process->pid;
+}
+
+static struct fast_dir *dir_put(struct tracer *t, struct task *k, uint32_t name)
+{
+	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
+
+	*d = (struct fast_dir){ .name = name,
+		.epoch = t->fast->epoch,
+		.pid = seen_by(k),
+		.since = fast_tsc() };
+	return d;
+}
+
+static struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *full)
+{
+	char text[PATH_MAX], path[PATH_MAX];
+	const char *base = strrchr(full, '/');
+	size_t len = base == full ? 1 : (size_t)(base - full);
+
+	if (len >= sizeof(text))
+		return NULL;
+	memcpy(text, full, len);
+	text[len] = 0;
+	uint32_t name = names_add(t->names, text, len);
+	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
+	if (d->name == name && d->epoch == t->fast->epoch && d->pid == seen_by(k) &&
+		fast_tsc() - d->since < DIR_TICKS)
+		return d->real ? d : NULL;
+	d = dir_put(t, k, name);
+	ssize_t n = found_path(k, text, NULL, path);
+	d->real = n > 0 ? names_add(t->names, path, n) : 0;
+	return d->real ? d : NULL;
+}
+
+static ssize_t in_dir(const struct tracer *t, const struct fast_dir *d, const char *base,
+	char *out, size_t size)
+{
+	const char *dir = names_get(t->names, d->real);
+	int n = snprintf(out, size, "%s%s", dir[1] ? dir : "", base);
+
+	return n < (int)size ? n : 0;
+}
+
+/* Not "..", ".", or what is the end of "a/". */
+static bool ends_in_name(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+	return *base && strcmp(base, ".") && strcmp(base, "..");
+}
+
+/* What open(2) does not follow a link to, or has made, is what the path says. A link is
+ * followed where a slash comes after it. */
+bool path_is_itself(const char *path, int flags)
+{
+	return (flags & O_NOFOLLOW || (flags & O_CREAT && flags & O_EXCL)) &&
+	       ends_in_name(path);
+}
+
+/* The path that /proc would have shown, by that of its directory; 0: not for sure. */
+static uint32_t by_dir(
+	struct tracer *t, struct task *k, const char *full, const struct statx *x)
+{
+	char path[2 * PATH_MAX];
+	const char *base = strrchr(full, '/');
+	struct fast_dir *d = ends_in_name(full) ? dir_of(t, k, full) : NULL;
+	struct stat is;
+	ssize_t n = d ? in_dir(t, d, base, path, sizeof(path)) : 0;
+
+	stat_of(x, &is);
+	return n ? fdtab_file(t->fdtab, &k->fd, path, n, x->stx_mnt_id, &is) : 0;
+}
+
+/* The real path of what has, or had, that path, whatever it is. All are names. */
+uint32_t found_real(struct tracer *t, struct task *k, uint32_t full)
+{
+	char path[2 * PATH_MAX];
+	const char *text = names_get(t->names, full), *base = strrchr(text, '/');
+	struct fast_dir *d = base && ends_in_name(text) ? dir_of(t, k, text) : NULL;
+	ssize_t n = d ? in_dir(t, d, base, path, sizeof(path)) : 0;
+	uint32_t real = n ? names_add(t->names, path, n) : 0;
+
+	return real ? real : full;
+}
+
+/* Where the last part of a path leads, if that is a link: a whole path; NULL: it is none.
+ */
+static const char *link_target(
+	struct tracer *t, struct task *k, const char *full, const struct fast_dir *d)
+{
+	char at[PATH_MAX + 32], to[PATH_MAX];
+
+	if (!d || !place_of(k, full, at, sizeof(at)))
+		return NULL;
+	ssize_t n = readlink(at, to, sizeof(to) - 1);
+	if (n <= 0)
+		return NULL;
+	to[n] = 0;
+	if (!strncmp(to, "/proc/", 6))
+		return NULL;
+	return names_get(
+		t->names, fdtrack_path(t->fast->track, *to == '/' ? 0 : d->real, to, n));
+}
+
+/* What it leads to may be elsewhere by now: the text tells where it was. */
+static const char *follow(struct tracer *t, struct task *k, const char *full)
+{
+	enum { LINKS = 16 };
+	const char *next = full;
+
+	for (int i = 0; i < LINKS && next && ends_in_name(next); i++) {
+		full = next;
+		next = link_target(t, k, full, dir_of(t, k, full));
+	}
+	return full;
+}
+
+/*
+ * The path that /proc would have shown. The file is there still, and no link: then its
+ * directory tells. It is another file by now, or there is another way to an open one,
+ * like /dev/stdin: then the descriptor may tell. It is gone: its directory again. So if
+ * it is to be renamed by a record yet to come: what /proc says now comes later.
+ */
+static uint32_t find_path(
+	struct tracer *t, struct task *k, int fd, const char *full, const struct statx *x)
+{
+	char path[2 * PATH_MAX];
+	bool plain = *full == '/' && ends_in_name(full);
+	struct stat is, st;
+	struct fd_view v = { .file = 0 };
+	ssize_t n = 0;
+
+	stat_of(x, &is);
+	if (plain && paths_later(t->fast) && !has_own_root(k->process))
+		full = follow(t, k, full);
+	const char *base = strrchr(full, '/');
+	struct fast_dir *d = plain ? dir_of(t, k, full) : NULL;
+	bool there = d && !found_look(k, full, &st);
+	bool early =
+		plain && !(there && S_ISLNK(st.st_mode)) && !has_own_root(k->process);
+	if (there && st.st_ino == is.st_ino && st.st_dev == is.st_dev)
+		n = in_dir(t, d, base, path, sizeof(path));
+	if (!n && *full == '/' && (there || !d))
+		n = found_path(k, full, &is, path);
+	if (!n) {
+		if (fd >= 0 && !(early && paths_later(t->fast)) &&
+			!closes_later(t->fast, k, fd))
+			fdtab_ask(t->fdtab, &k->fd, fd, &v);
+		if (early && paths_later(t->fast))
+			v.file = 0;
+		const struct file *f = names_file(t->names, v.file);
+		bool same = v.file && f->inode == x->stx_ino &&
+			    f->major == x->stx_dev_major && f->minor == x->stx_dev_minor;
+		if (same && !is_deleted(names_get(t->names, f->path)))
+			return v.file;
+		if (*full != '/')
+			return same ? v.file : 0;
+	}
+	if (!n && d)
+		n = in_dir(t, d, base, path, sizeof(path));
+	if (!n)
+		n = snprintf(path, sizeof(path), "%s", full);
+	return fdtab_file(t->fdtab, &k->fd, path, n, x->stx_mnt_id, &is);
+}
+
+/* full: name of a path made whole; 0: not known. fd: -1 if nobody is known to have it. */
+uint32_t found_file(struct tracer *t, struct task *k, int fd, uint32_t full, bool itself,
+	const struct statx *x)
+{
+	uint64_t key = (uint64_t)full << 32 | t->fast->epoch,
+		 id = x->stx_ino * 31 + x->stx_dev_minor * 7 + x->stx_dev_major +
+		      x->stx_mnt_id * 1000003;
+	uint32_t file = full ? map_get(&t->fast->known, key, id) : 0;
+
+	if (!full)
+		return find_path(t, k, fd, "", x);
+	if (file)
+		return file;
+	const char *text = names_get(t->names, full);
+	file = itself ? by_dir(t, k, text, x) : 0;
+	if (!file)
+		file = find_path(t, k, fd, text, x);
+	if (file)
+		map_put(&t->fast->known, key, id, file);
+	if (file && S_ISDIR(x->stx_mode) &&
+		!is_deleted(names_get(t->names, names_file(t->names, file)->path)))
+		dir_put(t, k, full)->real = names_file(t->names, file)->path;
+	return file;
+}
+
+/* Somebody asks: false if it cannot be told any more. */
+bool found_late(struct tracer *t, struct task *k, int fd, struct fd_open *o)
+{
+	const struct fd_late l = o->late;
+	const struct statx x = { .stx_mode = S_IFDIR,
+		.stx_ino = l.inode,
+		.stx_dev_major = l.major,
+		.stx_dev_minor = l.minor,
+		.stx_mnt_id = l.mount };
+
+	o->late.path = 0;
+	o->file = found_file(t, k, fd, l.path, l.itself, &x);
+	o->epoch = t->fast->epoch;
+	return o->file != 0;
+}
+
+struct late {
+	struct tracer *t;
+	struct task *k;
+};
+
+static void find_late(struct fd_open *o, void *arg)
+{
+	const struct late *l = arg;
+
+	if (!o->late.path)
+		return;
+	struct task *k = task_find(l->t, o->tid);
+	bool has = k && k->files && fdtrack_get(k->files, o->fd) == o;
+	found_late(l->t, has ? k : l->k, has ? o->fd : -1, o);
+}
+
+/* Before paths come to mean something else. */
+void found_all(struct tracer *t, struct task *k)
+{
+	struct late l = { t, k };
+
+	if (t->fast->lates)
+		fdtrack_each(t->fast->track, find_late, &l);
+	t->fast->lates = false;
+	t->fast->nlate = 0;
+}
+
+/* At the end of a pass: of what is still open. */
+void found_soon(struct tracer *t)
+{
+	struct fast *f = t->fast;
+
+	if (!f->nlate)
+		return;
+	if (f->nlate > FAST_LATE) {
+		struct task *k = task_find(t, f->late[0].tid);
+		if (k)
+			found_all(t, k);
+	}
+	for (unsigned i = 0; i < f->nlate && i < FAST_LATE; i++) {
+		struct task *k = task_find(t, f->late[i].tid);
+		struct fd_open *o =
+			k && k->files ? fdtrack_get(k->files, f->late[i].fd) : NULL;
+		if (o && o->late.path)
+			found_late(t, k, f->late[i].fd, o);
+	}
+	f->nlate = 0;
+}

@@ -1,0 +1,208 @@
+/*
+ * renamed.c - what is open has another path, or none
+ *
+ * In the order of records, so that what was written before is under the old path, though
+ * /proc may know a later one by now.
+ */
+#include "../tracer.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* A real path, by name and as text. */
+struct end {
+	uint32_t name;
+	const char *text;
+	size_t len;
+};
+
+struct renaming {
+	struct names *names;
+	struct end from, to; /* to: name 0 if it has none any more */
+	struct stat there;   /* what is at the new path now; inode 0: nothing */
+	bool dir;            /* it may be one: all below it moves as well */
+	bool exchange;       /* what was there comes to where this one was */
+	bool moves;          /* it is one, or something below it is known */
+	uint64_t question;   /* by which open files with several descriptors are known */
+};
+
+static struct end end_of(const struct names *names, uint32_t name)
+{
+	const char *text = names_get(names, name);
+
+	return (struct end){ name, text, strlen(text) };
+}
+
+/* What is behind a path in another one that is the same, or below it; NULL: it is not. */
+static const char *below(const struct end *e, const char *path)
+{
+	if (strncmp(e->text, path, e->len) || (path[e->len] && path[e->len] != '/'))
+		return NULL;
+	return path + e->len;
+}
+
+/* It is what has just come there: its name was asked for too late. */
+static bool has_come(const struct renaming *r, const struct file *f)
+{
+	return f->inode == r->there.st_ino && f->major == major(r->there.st_dev) &&
+	       f->minor == minor(r->there.st_dev);
+}
+
+static uint32_t joined(struct renaming *r, const char *a, const char *b)
+{
+	char path[2 * PATH_MAX];
+	int n = snprintf(path, sizeof(path), "%s%s", a, b);
+
+	return names_add(r->names, path, n < (int)sizeof(path) ? n : 0);
+}
+
+/* The path that comes of one: its name; the same if it stays; 0: no memory. */
+static uint32_t moved(struct renaming *r, uint32_t path, const struct file *f)
+{
+	const char *text = names_get(r->names, path), *rest = NULL;
+	bool two = r->to.name;
+
+	if (path == r->from.name || (r->dir && two))
+		rest = below(&r->from, text);
+	if (rest) {
+		r->moves |= *rest || (f && f->type == FILE_DIR);
+		return two ? joined(r, r->to.text, rest) : joined(r, text, " (deleted)");
+	}
+	if (two && (path == r->to.name || (r->dir && r->exchange)))
+		rest = below(&r->to, text);
+	if (!rest || (!r->exchange && f && has_come(r, f)))
+		return path;
+	r->moves |= *rest || (f && f->type == FILE_DIR);
+	return r->exchange ? joined(r, r->from.text, rest)
+			   : joined(r, text, " (deleted)");
+}
+
+static void rename_open(struct fd_open *o, void *arg)
+{
+	struct renaming *r = arg;
+	struct file f = *names_file(r->names, o->file);
+	bool again = o->asked == r->question;
+	uint32_t path = o->file && !again ? moved(r, f.path, &f) : 0;
+
+	o->asked = r->question;
+	if (!path || path == f.path)
+		return;
+	f.path = path;
+	uint32_t file = names_add_file(r->names, &f);
+	o->file = file ? file : o->file;
+}
+
+static void rename_cwd(struct tracer *t, struct task *k, void *arg)
+{
+	struct renaming *r = arg;
+
+	(void)t;
+	if (k->process->cwd)
+		k->process->cwd = moved(r, k->process->cwd, NULL);
+	if (k->cwd)
+		k->cwd = moved(r, k->cwd, NULL);
+}
+
+/* Paths below it mean something else now. */
+static void forget_dirs(struct fast *f, struct renaming *r)
+{
+	for (int i = 0; i < FAST_DIRS; i++) {
+		struct fast_dir *d = &f->dir[i];
+		if (!d->name)
+			continue;
+		const char *name = names_get(r->names, d->name);
+		const char *real = names_get(r->names, d->real);
+		if (!below(&r->from, name) && !below(&r->from, real) &&
+			!below(&r->to, name) && !below(&r->to, real))
+			continue;
+		d->name = 0;
+		r->moves = true;
+	}
+}
+
+/* A path made whole to another one; to: 0 if it was removed. */
+static void rename_all(
+	struct tracer *t, struct task *k, uint32_t from, uint32_t to, bool exchange)
+{
+	struct renaming r = { .names = t->names,
+		.from = end_of(t->names, found_real(t, k, from)),
+		.to = end_of(t->names, to ? found_real(t, k, to) : 0),
+		.exchange = exchange,
+		.question = ++t->fast->questions };
+
+	if (to && found_look(k, names_get(t->names, to), &r.there) < 0)
+		r.there.st_ino = 0;
+	/* It may be elsewhere by now, or something else may be there. */
+	bool early = paths_later(t->fast) > 1 || !r.there.st_ino;
+	r.dir = to && (early || S_ISDIR(r.there.st_mode) || exchange);
+	fdtrack_each(t->fast->track, rename_open, &r);
+	if (!r.dir)
+		return;
+	tasks_each(t, rename_cwd, &r);
+	forget_dirs(t->fast, &r);
+	if (r.moves || !early)
+		new_epoch(t->fast);
+}
+
+/* Paths as they were given, from directories; text[1]: NULL if it was removed. */
+static void rename_paths(struct tracer *t, struct task *k, const int dirfd[2],
+	const char *const text[2], bool exchange)
+{
+	bool known = *text[0] && (!text[1] || *text[1]);
+	uint32_t from = known ? path_whole(t, k, dirfd[0], text[0]) : 0;
+	uint32_t to = known && text[1] ? path_whole(t, k, dirfd[1], text[1]) : 0;
+
+	found_all(t, k);
+	map_fini(&t->fast->known);
+	if (from && (to || !text[1]))
+		rename_all(t, k, from, to, exchange);
+	else
+		new_epoch(t->fast);
+}
+
+/* A record of rename(2) or unlink(2). */
+void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c)
+{
+	const uint8_t *more = (const uint8_t *)r;
+	char path[2][PATH_LEN + 1];
+	uint64_t len[2];
+	bool two = c->shape >= SHAPE_PATHS01;
+	bool at = c->shape == SHAPE_PATH1 || c->shape == SHAPE_PATHS13;
+	const int dirfd[2] = { at ? (int)r->arg[0] : AT_FDCWD,
+		at ? (int)r->arg[2] : AT_FDCWD };
+
+	memcpy(len, more + R_PATHS_LEN1, sizeof(len));
+	for (int i = 0; i <= two; i++) {
+		len[i] = len[i] <= PATH_LEN ? len[i] : PATH_LEN;
+		memcpy(path[i], more + R_PATHS + (i ? len[0] + 1 : 0), len[i]);
+		path[i][len[i]] = 0;
+	}
+	const char *const text[2] = { path[0], two ? path[1] : NULL };
+	/* Of renameat2(2) alone the flags are kept. */
+	rename_paths(t, k, dirfd, text,
+		!strcmp(c->name, "renameat2") && r->arg[1] & RENAME_EXCHANGE);
+}
+
+/* The same of a call that has stopped. */
+void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_call *c)
+{
+	const uint64_t *arg = k->call.arg;
+	char path[2][PATH_LEN + 1];
+	bool two = !strncmp(c->name, "rename", 6);
+	bool at = strcmp(c->name, "rename") && strcmp(c->name, "unlink");
+	const int dirfd[2] = { at ? (int)arg[0] : AT_FDCWD, at ? (int)arg[2] : AT_FDCWD };
+	const uint64_t from[2] = { arg[at], arg[at ? 3 : 1] };
+
+	for (int i = 0; i <= two; i++)
+		if (tracee_string(k->tid, from[i], path[i], sizeof(path[i])) < 0)
+			*path[i] = 0;
+	const char *const text[2] = { path[0], two ? path[1] : NULL };
+	rename_paths(t, k, dirfd, text,
+		!strcmp(c->name, "renameat2") && arg[4] & RENAME_EXCHANGE);
+}
