@@ -90,6 +90,15 @@ static void leave_slot(struct task *child)
 		0L);
 }
 
+/* Two processes may have one: then each asks whenever it needs it. */
+static void inherit_cwd(struct task *parent, struct task *child)
+{
+	if (same(parent->tid, child->tid, KCMP_FS))
+		parent->process->apart = child->process->apart = true;
+	else if (!parent->process->apart)
+		child->process->cwd = parent->process->cwd;
+}
+
 void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool vfork)
 {
 	if (!t->fast || !parent->space)
@@ -115,8 +124,8 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	child->sealed = parent->sealed;
 	child->seen = parent->seen;
 	child->process->locked |= parent->process->locked;
-	if (child->process != parent->process && !parent->process->apart)
-		child->process->cwd = parent->process->cwd;
+	if (child->process != parent->process)
+		inherit_cwd(parent, child);
 	history_begin(t, child, parent, same(parent->tid, child->tid, KCMP_FILES));
 	child->regs_shared = parent->slot.ctl != NULL;
 	if (!child->space || !child->files)

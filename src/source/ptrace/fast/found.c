@@ -241,6 +241,42 @@ static const char *follow(struct tracer *t, struct task *k, const char *full)
 	return full;
 }
 
+/* Whether a record that is still to come gives something that last part of a path. */
+static bool is_not_so_named(
+	const struct task *k, const struct fast_rec *r, bool flight, void *arg)
+{
+	const char *base = arg;
+	const uint8_t *more = (const uint8_t *)r;
+	char to[NAME_MAX + 2];
+	uint64_t len[2];
+
+	(void)k;
+	(void)flight;
+	if (!rec_renames(r))
+		return true;
+	memcpy(len, more + R_PATHS_LEN1, sizeof(len));
+	if (len[0] > PATH_LEN || len[1] > PATH_LEN)
+		return true;
+	size_t n = len[1] < NAME_MAX + 1 ? len[1] : NAME_MAX + 1;
+	memcpy(to, more + R_PATHS + len[0] + 1 + len[1] - n, n);
+	to[n] = 0;
+	size_t base_len = strlen(base);
+	return n < base_len || strcmp(to + n - base_len, base) != 0;
+}
+
+/*
+ * A path that /proc tells now, of a file that was opened by another: is it by a record
+ * still to come? Else by a link that is gone.
+ */
+static bool comes_later(struct tracer *t, const char *opened, const char *now)
+{
+	const char *a = strrchr(opened, '/'), *b = strrchr(now, '/');
+	uint64_t mark;
+
+	return !a || !b || !strcmp(a, b) ||
+	       !records_later(t->fast, is_not_so_named, (void *)(b + 1), &mark);
+}
+
 /*
  * The path that /proc would have shown. The file is there still, and no link: then its
  * directory tells. It is another file by now, or there is another way to an open one,
@@ -269,12 +305,12 @@ static uint32_t find_path(
 	if (!n && *full == '/' && (there || !d))
 		n = found_path(k, full, &is, path);
 	if (!n) {
-		if (fd >= 0 && !(early && paths_later(t->fast)) &&
-			!closes_later(t->fast, k, fd))
+		if (fd >= 0 && !closes_later(t->fast, k, fd))
 			fdtab_ask(t->fdtab, &k->fd, fd, &v);
-		if (early && paths_later(t->fast))
-			v.file = 0;
 		const struct file *f = names_file(t->names, v.file);
+		if (early && paths_later(t->fast) &&
+			comes_later(t, full, names_get(t->names, f->path)))
+			v.file = 0;
 		bool same = v.file && f->inode == x->stx_ino &&
 			    f->major == x->stx_dev_major && f->minor == x->stx_dev_minor;
 		if (same && !is_deleted(names_get(t->names, f->path)))
@@ -373,8 +409,8 @@ void found_soon(struct tracer *t)
 		struct task *k = task_find(t, f->late[i].tid);
 		struct fd_open *o =
 			k && k->files ? fdtrack_get(k->files, f->late[i].fd) : NULL;
-		if (o && o->late.path)
-			found_late(t, k, f->late[i].fd, o);
+		if (o && o->late.path && !found_late(t, k, f->late[i].fd, o))
+			fdtrack_close(f->track, k->files, f->late[i].fd);
 	}
 	f->nlate = 0;
 }

@@ -263,11 +263,13 @@ struct fd_open *history_of(struct tracer *t, struct task *k, int fd)
 	struct fd_open *o = fdtrack_get(k->files, fd);
 	struct fd_view v;
 
-	if (o && o->late.path && !found_late(t, k, fd, o)) {
+	if (o && (o->late.path ? !found_late(t, k, fd, o) : !o->file)) {
 		fdtrack_close(t->fast->track, k->files, fd);
 		o = NULL;
 	}
-	if (o && o->epoch == t->fast->epoch && (o->offset != OP_NO_OFFSET || !o->seeks))
+	/* What /proc would say now may be of what is still to come. */
+	if (o && (o->epoch == t->fast->epoch || paths_later(t->fast)) &&
+		(o->offset != OP_NO_OFFSET || !o->seeks))
 		return o;
 	if (fd < 0 || closes_later(t->fast, k, fd))
 		return o;

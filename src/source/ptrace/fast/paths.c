@@ -38,15 +38,19 @@ uint32_t path_start(struct tracer *t, struct task *k, int dirfd)
 		const struct fd_open *o = history_of(t, k, dirfd);
 		return o ? names_file(t->names, o->file)->path : 0;
 	}
-	if (!p->cwd || p->apart) {
-		snprintf(at, sizeof(at), "/proc/%d/cwd", k->tid);
-		ssize_t n = readlink(at, path, sizeof(path));
-		if (n > 0 && *path == '/')
-			p->cwd = k->cwd = names_add(t->names, path, n);
-		else if (p->apart)
-			return k->cwd; /* it was killed meanwhile, with its group */
-	}
-	return p->cwd;
+	/* Until it is seen, chdir(2) is not. */
+	bool sure = task_is_seen(t, k) && !p->apart;
+	if (p->cwd && sure)
+		return p->cwd;
+	snprintf(at, sizeof(at), "/proc/%d/cwd", k->tid);
+	ssize_t n = readlink(at, path, sizeof(path));
+	if (n > 0 && *path == '/')
+		k->cwd = names_add(t->names, path, n);
+	else if (!p->apart)
+		return 0; /* else it was killed meanwhile, with its group */
+	if (sure)
+		p->cwd = k->cwd;
+	return k->cwd;
 }
 
 /* What is meant by the target's own view of /proc is not what we would find there. */

@@ -75,7 +75,7 @@ static uint32_t moved(struct renaming *r, uint32_t path, const struct file *f)
 	}
 	if (two && (path == r->to.name || (r->dir && r->exchange)))
 		rest = below(&r->to, text);
-	if (!rest || (!r->exchange && f && has_come(r, f)))
+	if (!rest || (!r->exchange && (!f || has_come(r, f))))
 		return path;
 	r->moves |= *rest || (f && f->type == FILE_DIR);
 	return r->exchange ? joined(r, r->from.text, rest)
@@ -97,15 +97,13 @@ static void rename_open(struct fd_open *o, void *arg)
 	o->file = file ? file : o->file;
 }
 
-static void rename_cwd(struct tracer *t, struct task *k, void *arg)
+static void rename_cwds(struct tracer *t, struct renaming *r)
 {
-	struct renaming *r = arg;
-
-	(void)t;
-	if (k->process->cwd)
-		k->process->cwd = moved(r, k->process->cwd, NULL);
-	if (k->cwd)
-		k->cwd = moved(r, k->cwd, NULL);
+	for (size_t i = 0; i < t->processes.cap; i++) {
+		struct process *p = (struct process *)t->processes.slot[i].value;
+		if (p && p->cwd)
+			p->cwd = moved(r, p->cwd, NULL);
+	}
 }
 
 /* Paths below it mean something else now. */
@@ -125,25 +123,30 @@ static void forget_dirs(struct fast *f, struct renaming *r)
 	}
 }
 
+struct how {
+	bool exchange;    /* of renameat2(2) */
+	unsigned counted; /* 1: by a record, which paths_later() counts as well */
+};
+
 /* A path made whole to another one; to: 0 if it was removed. */
-static void rename_all(
-	struct tracer *t, struct task *k, uint32_t from, uint32_t to, bool exchange)
+static void rename_all(struct tracer *t, struct task *k, uint32_t from, uint32_t to,
+	const struct how *how)
 {
 	struct renaming r = { .names = t->names,
 		.from = end_of(t->names, found_real(t, k, from)),
 		.to = end_of(t->names, to ? found_real(t, k, to) : 0),
-		.exchange = exchange,
+		.exchange = how->exchange,
 		.question = ++t->fast->questions };
 
 	if (to && found_look(k, names_get(t->names, to), &r.there) < 0)
 		r.there.st_ino = 0;
 	/* It may be elsewhere by now, or something else may be there. */
-	bool early = paths_later(t->fast) > 1 || !r.there.st_ino;
-	r.dir = to && (early || S_ISDIR(r.there.st_mode) || exchange);
+	bool early = paths_later(t->fast) > how->counted || !r.there.st_ino;
+	r.dir = to && (early || S_ISDIR(r.there.st_mode) || how->exchange);
 	fdtrack_each(t->fast->track, rename_open, &r);
 	if (!r.dir)
 		return;
-	tasks_each(t, rename_cwd, &r);
+	rename_cwds(t, &r);
 	forget_dirs(t->fast, &r);
 	if (r.moves || !early)
 		new_epoch(t->fast);
@@ -151,7 +154,7 @@ static void rename_all(
 
 /* Paths as they were given, from directories; text[1]: NULL if it was removed. */
 static void rename_paths(struct tracer *t, struct task *k, const int dirfd[2],
-	const char *const text[2], bool exchange)
+	const char *const text[2], const struct how *how)
 {
 	bool known = *text[0] && (!text[1] || *text[1]);
 	uint32_t from = known ? path_whole(t, k, dirfd[0], text[0]) : 0;
@@ -160,7 +163,7 @@ static void rename_paths(struct tracer *t, struct task *k, const int dirfd[2],
 	found_all(t, k);
 	map_fini(&t->fast->known);
 	if (from && (to || !text[1]))
-		rename_all(t, k, from, to, exchange);
+		rename_all(t, k, from, to, how);
 	else
 		new_epoch(t->fast);
 }
@@ -185,8 +188,10 @@ void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	}
 	const char *const text[2] = { path[0], two ? path[1] : NULL };
 	/* Of renameat2(2) alone the flags are kept. */
-	rename_paths(t, k, dirfd, text,
-		!strcmp(c->name, "renameat2") && r->arg[1] & RENAME_EXCHANGE);
+	const struct how how = {
+		!strcmp(c->name, "renameat2") && r->arg[1] & RENAME_EXCHANGE, 1
+	};
+	rename_paths(t, k, dirfd, text, &how);
 }
 
 /* The same of a call that has stopped. */
@@ -195,7 +200,7 @@ void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_ca
 	const uint64_t *arg = k->call.arg;
 	char path[2][PATH_LEN + 1];
 	bool two = !strncmp(c->name, "rename", 6);
-	bool at = strcmp(c->name, "rename") && strcmp(c->name, "unlink");
+	bool at = strstr(c->name, "at");
 	const int dirfd[2] = { at ? (int)arg[0] : AT_FDCWD, at ? (int)arg[2] : AT_FDCWD };
 	const uint64_t from[2] = { arg[at], arg[at ? 3 : 1] };
 
@@ -203,6 +208,8 @@ void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_ca
 		if (tracee_string(k->tid, from[i], path[i], sizeof(path[i])) < 0)
 			*path[i] = 0;
 	const char *const text[2] = { path[0], two ? path[1] : NULL };
-	rename_paths(t, k, dirfd, text,
-		!strcmp(c->name, "renameat2") && arg[4] & RENAME_EXCHANGE);
+	const struct how how = {
+		!strcmp(c->name, "renameat2") && arg[4] & RENAME_EXCHANGE, 0
+	};
+	rename_paths(t, k, dirfd, text, &how);
 }

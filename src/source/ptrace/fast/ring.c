@@ -252,6 +252,14 @@ bool closes_later(const struct fast *f, const struct task *k, int fd)
 	return false;
 }
 
+/* rename(2) and its like, by number: x86_64 alone has records. */
+bool rec_renames(const struct fast_rec *r)
+{
+	uint32_t nr = rec_nr(r);
+
+	return nr == 82 || nr == 264 || nr == 316;
+}
+
 static bool is_renaming(const struct fast *f, const struct fast_rec *r)
 {
 	uint32_t nr = rec_nr(r);

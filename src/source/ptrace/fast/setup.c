@@ -473,6 +473,7 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	if (!err) {
 		sp->state = SPACE_READY;
 		history_take_stock(t, k);
+		path_moved(k);
 		path_start(t, k, AT_FDCWD);
 	}
 	return err;
