@@ -241,13 +241,28 @@ static const char *follow(struct tracer *t, struct task *k, const char *full)
 	return full;
 }
 
-/* Whether a record that is still to come gives something that last part of a path. */
-static bool is_not_so_named(
+/* Whether the last part of a path that was given is a part of a real one. */
+static bool is_part(const char *given, size_t len, const char *path)
+{
+	while (len && given[len - 1] == '/')
+		len--;
+	size_t at = len;
+	while (at && given[at - 1] != '/')
+		at--;
+	while (len > at && (path = strchr(path, '/'))) {
+		path++;
+		if (!strncmp(path, given + at, len - at) &&
+			(!path[len - at] || path[len - at] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a record that is still to come can have led to a path: false if so. */
+static bool leads_elsewhere(
 	const struct task *k, const struct fast_rec *r, bool flight, void *arg)
 {
-	const char *base = arg;
-	const uint8_t *more = (const uint8_t *)r;
-	char to[NAME_MAX + 2];
+	const char *more = (const char *)r, *path = arg;
 	uint64_t len[2];
 
 	(void)k;
@@ -257,11 +272,9 @@ static bool is_not_so_named(
 	memcpy(len, more + R_PATHS_LEN1, sizeof(len));
 	if (len[0] > PATH_LEN || len[1] > PATH_LEN)
 		return true;
-	size_t n = len[1] < NAME_MAX + 1 ? len[1] : NAME_MAX + 1;
-	memcpy(to, more + R_PATHS + len[0] + 1 + len[1] - n, n);
-	to[n] = 0;
-	size_t base_len = strlen(base);
-	return n < base_len || strcmp(to + n - base_len, base) != 0;
+	/* Both have come there, if they were exchanged. */
+	return !is_part(more + R_PATHS + len[0] + 1, len[1], path) &&
+	       !is_part(more + R_PATHS, len[0], path);
 }
 
 /*
@@ -274,7 +287,7 @@ static bool comes_later(struct tracer *t, const char *opened, const char *now)
 	uint64_t mark;
 
 	return !a || !b || !strcmp(a, b) ||
-	       !records_later(t->fast, is_not_so_named, (void *)(b + 1), &mark);
+	       !records_later(t->fast, leads_elsewhere, (void *)now, &mark);
 }
 
 /*
