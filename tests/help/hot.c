@@ -4,7 +4,7 @@
  * Makes the calls of the scenario NAME through few sites, many times, in a way that is
  * hard on who patches them, and prints what a tracer must find. It fails if anything
  * in the process is not as it is without a tracer. The parts: hotcore.h, hotsig.h,
- * hotproc.h, hotfile.h, hotmem.h and hotregs.h.
+ * hotproc.h, hotfile.h, hotdir.h, hotmem.h and hotregs.h.
  */
 #define _GNU_SOURCE       1
 #define _FILE_OFFSET_BITS 64
@@ -12,6 +12,7 @@
 #include "hotsig.h"
 #include "hotproc.h"
 #include "hotfile.h"
+#include "hotdir.h"
 #include "hotmem.h"
 #include "hotregs.h"
 
@@ -40,6 +41,11 @@ static const struct scenario scenarios[] = {
 	S(endless, 90),
 	S(files, 60),
 	{ "rename", rename_hot, 50 },
+	S(shorts, 30),
+	S(chdirs, 30),
+	S(cwds, 30),
+	S(fs_kin, 30),
+	S(rmdirs, 30),
 	S(reopen, 60),
 	S(dups, 60),
 	S(dup_race, 30),

@@ -65,6 +65,20 @@ struct me {
 	int site, risky;
 	char *cell;
 };
+/* seccomp(2): an instruction of a filter, and its codes. */
+struct filter {
+	unsigned short code;
+	unsigned char jt, jf;
+	unsigned k;
+};
+enum {
+	LOAD = 0x20,
+	IS = 0x15,
+	GE = 0x35,
+	RETURN = 6,
+	ALLOW = 0x7fff0000,
+	KILL = 1u << 31
+};
 /* A file whose number is -1 is counted in the sums alone. */
 struct f {
 	int fd, id;
@@ -279,14 +293,11 @@ static void unlocked(void)
 	__atomic_clear(&all->lock, __ATOMIC_RELEASE);
 }
 
-/* The number of the file by the kernel's own name for it, or by that of a socket. */
-static int file_id(int fd)
+/* The number of the file with that whole path. */
+static int id_of(const char *name)
 {
-	char link[32], name[NAME_SIZE] = "";
 	u64 i;
 
-	sprintf(link, "/proc/self/fd/%d", fd);
-	MUST(readlink(link, name, NAME_SIZE - 1));
 	locked();
 	for (i = 0; i < all->nfiles && strcmp(all->file[i].name, name); i++)
 		;
@@ -295,6 +306,16 @@ static int file_id(int fd)
 		strcpy(all->file[all->nfiles++].name, name);
 	unlocked();
 	return i;
+}
+
+/* The same by the kernel's own name for what is open, or by that of a socket. */
+static int file_id(int fd)
+{
+	char link[32], name[NAME_SIZE] = "";
+
+	sprintf(link, "/proc/self/fd/%d", fd);
+	MUST(readlink(link, name, NAME_SIZE - 1));
+	return id_of(name);
 }
 
 static struct f open_f(const char *name, int flags)

@@ -179,20 +179,6 @@ static void reload(struct me *m)
 	}
 }
 
-struct filter {
-	unsigned short code;
-	unsigned char jt, jf;
-	unsigned k;
-};
-enum {
-	LOAD = 0x20,
-	IS = 0x15,
-	GE = 0x35,
-	RETURN = 6,
-	ALLOW = 0x7fff0000,
-	KILL = 1u << 31
-};
-
 /* cold or hot before, pc: only from the program's own text. */
 static void own_filter(struct me *m)
 {

@@ -134,6 +134,12 @@ int call_open_flags(const uint64_t *arg, const char *name)
 	return (int)arg[2];
 }
 
+/* A call that makes a descriptor, and is kept. */
+bool shape_opens(uint8_t shape)
+{
+	return shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD;
+}
+
 /*
  * Calls that are to stop where all others are made from the hook: their children have
  * another place to return to, gs is about to change, or the handler of SIGSYS.

@@ -22,7 +22,7 @@ static uint64_t key_of(const struct fast *f, const struct fast_rec *r)
 	uint32_t nr = rec_nr(r);
 	unsigned shape = nr < NSHAPES ? f->shape[nr] : SHAPE_PASS;
 
-	return (shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD) || nr == 32 /* dup */
+	return shape_opens(shape) || nr == 32 /* dup */
 		       ? r->t1
 		       : r->t0;
 }

@@ -412,6 +412,7 @@ static void lock(struct tracer *t, struct task *k)
 	for (unsigned i = 0; i < f->nringed; i++)
 		if (f->ringed[i]->space == k->space)
 			f->ringed[i]->slot.ctl->statx = 0;
+	setup_close(t, k);
 }
 
 static void restrict_itself(struct tracer *t, struct task *k, bool prctl)

@@ -243,6 +243,7 @@ enum { FAST_CALLS = 3 };
 struct syscall_set fast_concerned(bool second);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 int call_open_flags(const uint64_t *arg, const char *name);
+bool shape_opens(uint8_t shape);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);
 
@@ -395,6 +396,7 @@ void unseen_meet(struct tracer *t, struct task *k, int fd, const struct fd_view 
 void unseen_part(struct tracer *t, struct task *k, int fd);
 
 /* paths.c */
+void path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r);
 void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 uint32_t path_start(struct tracer *t, struct task *k, int dirfd);
@@ -441,6 +443,7 @@ int stand_call(struct tracer *t, struct task *k, const struct stand *s,
 	struct user_regs_struct *r);
 int stand_back(struct tracer *t, struct task *k, struct stand *s);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
+void setup_close(struct tracer *t, struct task *k);
 int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 int setup_trim(struct tracer *t, struct task *k, struct stand *s);
 int setup_register(struct tracer *t, struct task *k, const struct stand *s);

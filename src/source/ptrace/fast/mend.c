@@ -51,6 +51,7 @@ static void finish(struct tracer *t, struct task *k, struct fast_rec *rec)
 	struct fast_ctl *c = k->slot.ctl;
 	uint64_t step = rec_size(t->fast, rec);
 
+	path_ask(t, k, rec);
 	rec->t1 = fast_tsc();
 	rec->state = REC_ENDED;
 	c->head += step;

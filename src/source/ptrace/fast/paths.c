@@ -28,6 +28,43 @@ static struct statx as_statx(const struct fast_stat *s)
 		.stx_mnt_id = s->mnt_id };
 }
 
+static struct fast_stat as_kept(const struct statx *x)
+{
+	return (struct fast_stat){ .gid = x->stx_gid,
+		.mode = x->stx_mode,
+		.ino = x->stx_ino,
+		.size = x->stx_size,
+		.rdev_major = x->stx_rdev_major,
+		.rdev_minor = x->stx_rdev_minor,
+		.dev_major = x->stx_dev_major,
+		.dev_minor = x->stx_dev_minor,
+		.mnt_id = x->stx_mnt_id };
+}
+
+/* A signal has stopped a task that stands still before it could ask what it has opened:
+ * later there may be no such descriptor any more. */
+void path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r)
+{
+	uint8_t *more = (uint8_t *)r;
+	uint32_t nr = rec_nr(r);
+	uint8_t shape = nr < NSHAPES ? t->fast->shape[nr] : SHAPE_PASS;
+	struct statx x;
+	char at[48];
+	int64_t got;
+
+	memcpy(&got, more + R_NEW_STATX, sizeof(got));
+	if (!shape_opens(shape) || r->result < 0 || !got)
+		return;
+	snprintf(at, sizeof(at), "/proc/%d/fd/%d", k->tid, (int)r->result);
+	got = statx(
+		AT_FDCWD, at, AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID, &x);
+	if (got < 0)
+		return;
+	const struct fast_stat kept = as_kept(&x);
+	memcpy(more + R_NEW_STAT, &kept, sizeof(kept));
+	memcpy(more + R_NEW_STATX, &got, sizeof(got));
+}
+
 /* The name of the directory that a path starts from; 0: unknown. */
 uint32_t path_start(struct tracer *t, struct task *k, int dirfd)
 {
@@ -72,7 +109,8 @@ static const char *own_proc(
 
 /*
  * Upwards, from where a path starts: that is no link, so its text tells, whatever it is
- * renamed to later. Not where ".." may lead to the root of its own.
+ * renamed to later, and even if it is deleted. Not where ".." may lead to the root of its
+ * own.
  */
 static uint32_t climb(struct tracer *t, struct task *k, uint32_t from, const char **path)
 {
@@ -80,7 +118,7 @@ static uint32_t climb(struct tracer *t, struct task *k, uint32_t from, const cha
 		!has_own_root(k->process)) {
 		const char *text = names_get(t->names, from);
 		const char *last = strrchr(text, '/');
-		if (*text != '/' || is_deleted(text))
+		if (*text != '/')
 			break;
 		from = names_add(t->names, text, last > text ? last - text : 1);
 		for (*path += 2; **path == '/';)

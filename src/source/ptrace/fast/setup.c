@@ -314,6 +314,21 @@ static int fill(struct tracer *t, struct task *k)
 	return err;
 }
 
+/* What has been opened cannot be asked from inside any more: such calls are to stop. */
+void setup_close(struct tracer *t, struct task *k)
+{
+	uint8_t shape[NSHAPES];
+	int mem = k->space->state == SPACE_READY ? mem_open(k->tid) : -1;
+
+	if (mem < 0)
+		return;
+	for (int nr = 0; nr < NSHAPES; nr++)
+		shape[nr] =
+			shape_opens(t->fast->shape[nr]) ? SHAPE_PASS : t->fast->shape[nr];
+	mem_write(mem, SHAPES_AT, shape, NSHAPES);
+	close(mem);
+}
+
 /* The hook's own pages, in place of the call that was to be made. */
 static int map_hook(struct tracer *t, struct task *k, struct stand *s)
 {
