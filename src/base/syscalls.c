@@ -126,6 +126,7 @@ const struct syscall_desc syscalls[] = {
 	OPEN_FD(inotify_init1, 294, 332, 26, -1, 0),
 	OPEN_FD(fanotify_init, 300, 338, 262, -1, 0),
 	OPEN_FD(userfaultfd, 323, 374, 282, -1, 0),
+	OPEN_FD(perf_event_open, 298, 336, 241, -1, 0),
 	OPEN_FD(pidfd_open, 434, 434, 434, -1, 0),
 	OPEN_FD(pidfd_getfd, 438, 438, 438, -1, 0),
 	OPEN_FD(open_by_handle_at, 304, 342, 265, -1, 0),

@@ -98,6 +98,17 @@ static void forbid_statx(void)
 	MUST(prctl(PR_SET_SECCOMP, 2, &prog));
 }
 
+static void put_in_memory(struct me *m, const char *name, long n)
+{
+	char whole[NAME_SIZE];
+	struct f f = { MUST(memfd_create(name, MFD_CLOEXEC)), -1 };
+
+	sprintf(whole, "/memfd:%s (deleted)", name);
+	f.id = id_of(whole);
+	put_hot(m, f, n);
+	MUST(close(f.fd));
+}
+
 /*
  * [signals] [filter]: files that are closed before anybody else could look: what they are
  * the call itself has to tell, also if a signal ends it, or a filter says what may be
@@ -105,7 +116,7 @@ static void forbid_statx(void)
  */
 static void shorts(struct me *m)
 {
-	char name[32];
+	char name[NAME_SIZE];
 
 	begin();
 	put_many(m, "", "warm", 100);
@@ -117,11 +128,20 @@ static void shorts(struct me *m)
 		forbid_statx();
 	MUST(mkdir("sub", 0777));
 	int dir = MUST(open("sub", O_RDONLY | O_CLOEXEC));
+	struct f log = {
+		MUST(open("log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)), -1
+	};
+	path_of(name, "/log");
+	log.id = id_of(name);
 	for (long i = 0; i < 400 * times; i++) {
 		sprintf(name, "%ld", i % ROUNDS);
 		m->site = i % NSITES;
 		put_in(m, "", name, 2);
 		put_at(m, dir, "/sub", name, 3);
+		put(m, log, 5);
+		place_is(log, 1, i * 5, 5);
+		if (i % 8 == 0)
+			put_in_memory(m, name, 2);
 	}
 	every(0);
 }
