@@ -103,7 +103,7 @@ static void put_in_memory(struct me *m, const char *name, long n)
 	char whole[NAME_SIZE];
 	struct f f = { MUST(memfd_create(name, MFD_CLOEXEC)), -1 };
 
-	sprintf(whole, "/memfd:%s (deleted)", name);
+	CHECK(snprintf(whole, NAME_SIZE, "/memfd:%s (deleted)", name) < NAME_SIZE);
 	f.id = id_of(whole);
 	put_hot(m, f, n);
 	MUST(close(f.fd));
