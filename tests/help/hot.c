@@ -42,6 +42,7 @@ static const struct scenario scenarios[] = {
 	S(files, 60),
 	{ "rename", rename_hot, 50 },
 	S(shorts, 30),
+	S(tsync, 30),
 	S(chdirs, 30),
 	S(cwds, 30),
 	S(fs_kin, 30),

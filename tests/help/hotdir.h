@@ -85,7 +85,7 @@ static void on_alarm(int sig, siginfo_t *info, void *context)
 }
 
 /* A filter that forbids what a tracer might like to ask from inside. */
-static void forbid_statx(void)
+static void forbid_statx(int all_threads)
 {
 	struct filter code[] = { { LOAD, 0, 0, 0 }, { IS, 0, 1, SYS_statx },
 		{ RETURN, 0, 0, KILL }, { RETURN, 0, 0, ALLOW } };
@@ -95,7 +95,10 @@ static void forbid_statx(void)
 	} prog = { 4, code };
 
 	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	MUST(prctl(PR_SET_SECCOMP, 2, &prog));
+	if (all_threads)
+		MUST(syscall(SYS_seccomp, 1, 1, &prog));
+	else
+		MUST(prctl(PR_SET_SECCOMP, 2, &prog));
 }
 
 static void put_in_memory(struct me *m, const char *name, long n)
@@ -125,7 +128,7 @@ static void shorts(struct me *m)
 		every(97);
 	}
 	if (word("filter"))
-		forbid_statx();
+		forbid_statx(0);
 	MUST(mkdir("sub", 0777));
 	int dir = MUST(open("sub", O_RDONLY | O_CLOEXEC));
 	struct f log = {
@@ -144,6 +147,35 @@ static void shorts(struct me *m)
 			put_in_memory(m, name, 2);
 	}
 	every(0);
+}
+
+static void *makes_shorts(void *id)
+{
+	struct me m = myself(P(id) % NSITES);
+	char kind[16];
+
+	sprintf(kind, "of%ld.", P(id));
+	while (GET(&all->go))
+		put_many(&m, "", kind, ROUNDS);
+	return NULL;
+}
+
+/* The filter comes upon threads that open files all the time. */
+static void tsync(struct me *m)
+{
+	pthread_t t[4];
+
+	begin();
+	put_many(m, "", "warm", 100);
+	SET(&all->go, 1);
+	for (long i = 0; i < 4; i++)
+		t[i] = thread_of(makes_shorts, (void *)i);
+	nap(4000);
+	forbid_statx(1);
+	nap(2000 * times);
+	SET(&all->go, 0);
+	for (int i = 0; i < 4; i++)
+		CHECK(!pthread_join(t[i], NULL));
 }
 
 static void *waits(void *end)

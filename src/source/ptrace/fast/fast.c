@@ -83,13 +83,6 @@ static bool is_ready(pid_t tid)
 	       word == READY;
 }
 
-/* The child has the parent's gs, and with it the parent's slot. */
-static void leave_slot(struct task *child)
-{
-	ptrace(PTRACE_POKEUSER, child->tid, offsetof(struct user_regs_struct, gs_base),
-		0L);
-}
-
 /* Two processes may have one: then each asks whenever it needs it. */
 static void inherit_cwd(struct task *parent, struct task *child)
 {
@@ -136,7 +129,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 void fast_first_stop(struct tracer *t, struct task *k)
 {
 	if (t->fast && k->regs_shared)
-		leave_slot(k);
+		task_leave_slot(k); /* its parent's, by its gs */
 	k->regs_shared = false;
 	dispatch_begin(t, k);
 }
@@ -170,40 +163,6 @@ void fast_exec(struct tracer *t, struct task *k)
 	dispatch_exec(t, k);
 }
 
-/*
- * A filter of the target's own that judges calls by where they come from would see ours.
- * seccomp(2): struct seccomp_data holds the address in bytes 8 to 15.
- */
-static bool judges_places(struct task *k, bool prctl)
-{
-	struct sock_filter code[BPF_MAXINSNS];
-	struct sock_fprog prog;
-	uint64_t at = k->call.arg[2];
-
-	if (prctl ? k->call.arg[0] != PR_SET_SECCOMP || k->call.arg[1] != 2
-		  : k->call.arg[0] != 1 /* SECCOMP_SET_MODE_FILTER */)
-		return false;
-	if (tracee_read(k->tid, at, &prog, sizeof(prog)) != sizeof(prog) ||
-		prog.len > BPF_MAXINSNS ||
-		tracee_read(k->tid, (uintptr_t)prog.filter, code,
-			prog.len * sizeof(*code)) < 0)
-		return true;
-	for (unsigned i = 0; i < prog.len; i++)
-		if (BPF_CLASS(code[i].code) == BPF_LD && code[i].k >= 8 &&
-			code[i].k < 16 && BPF_MODE(code[i].code) == BPF_ABS)
-			return true;
-	return false;
-}
-
-/* Something that forbids calls, or the place that they come from. */
-static bool is_lock(const struct __ptrace_syscall_info *in)
-{
-	return in->entry.nr == SYS_seccomp ||
-	       (in->entry.nr == SYS_prctl &&
-		       (in->entry.args[0] == PR_SET_SECCOMP ||
-			       in->entry.args[0] == PR_SET_SYSCALL_USER_DISPATCH));
-}
-
 /* One after which what we take may be forbidden: capabilities(7). */
 static bool loses_rights(const struct tracer *t, const struct __ptrace_syscall_info *in)
 {
@@ -214,15 +173,6 @@ static bool loses_rights(const struct tracer *t, const struct __ptrace_syscall_i
 	       (in->entry.nr == SYS_prctl &&
 		       (in->entry.args[0] == PR_CAPBSET_DROP ||
 			       in->entry.args[0] == PR_SET_SECUREBITS));
-}
-
-static bool judges_place_of_sites(struct task *k, const struct __ptrace_syscall_info *in)
-{
-	bool prctl = in->entry.nr == SYS_prctl;
-
-	return k->space->state != SPACE_REFUSED &&
-	       ((prctl && in->entry.args[0] == PR_SET_SYSCALL_USER_DISPATCH) ||
-		       judges_places(k, prctl));
 }
 
 /* What a child shares with its parent; with one that sleeps meanwhile, nothing. */
@@ -281,10 +231,10 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 	}
 	if (in->entry.nr == SYS_mlockall && !k->space->lean)
 		return patch_lean(t, k, ip - 2);
-	if (is_lock(in)) {
+	if (forbid_is(in)) {
 		for (int i = 0; i < 3; i++)
 			k->call.arg[i] = in->entry.args[i];
-		if (judges_place_of_sites(k, in))
+		if (forbid_judges_sites(k, in))
 			return patch_undo(t, k, ip - 2);
 		if (space_may_begin(t, k))
 			return patch_prepare(t, k, ip - 2);
@@ -311,6 +261,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 
 	if (!c)
 		return false;
+	if (c->role == ROLE_LOCK)
+		forbid_begin(t, k);
 	if (cut_begin(t, k, c))
 		return true;
 	if (!task_is_seen(t, k))
@@ -402,45 +354,6 @@ static void opened_by_messages(struct tracer *t, struct task *k, int64_t ret)
 		opened_rights(t, k, at);
 }
 
-/* It has closed itself up: nothing more is mapped, or asked from inside. */
-static void lock(struct tracer *t, struct task *k)
-{
-	struct fast *f = t->fast;
-
-	k->process->locked = true;
-	k->space->locked = true;
-	for (unsigned i = 0; i < f->nringed; i++)
-		if (f->ringed[i]->space == k->space)
-			f->ringed[i]->slot.ctl->statx = 0;
-	setup_close(t, k);
-}
-
-static void restrict_itself(struct tracer *t, struct task *k, bool prctl)
-{
-	struct user_regs_struct r;
-	uint64_t what = k->call.arg[0];
-
-	if (!prctl || what == PR_SET_SECCOMP) {
-		if (prctl || what <= 1) /* SECCOMP_SET_MODE_STRICT, _FILTER */
-			lock(t, k);
-		return;
-	}
-	/* No more time stamps, or call sites that are its own to judge. */
-	if (what != PR_SET_SYSCALL_USER_DISPATCH &&
-		(what != PR_SET_TSC || k->call.arg[1] != PR_TSC_SIGSEGV))
-		return;
-	if (what == PR_SET_SYSCALL_USER_DISPATCH && k->dispatched) {
-		k->dispatched = false;
-		k->sysmode = true;
-	}
-	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
-		return;
-	bool had = k->slot.ctl != NULL;
-	task_unhook(t, k, &r);
-	if (had)
-		leave_slot(k);
-}
-
 static bool has_fd(const struct fast_call *c)
 {
 	return c->role == ROLE_SEEK || c->role == ROLE_FCNTL;
@@ -493,8 +406,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		break;
 	case ROLE_LOCK:
 		if (ret >= 0)
-			restrict_itself(
-				t, k, !strcmp(syscalls[k->call.row].name, "prctl"));
+			forbid_end(t, k);
 		break;
 	case ROLE_DUP:
 	case ROLE_DUP_TO:

@@ -291,6 +291,13 @@ bool space_may_begin(const struct tracer *t, const struct task *k);
 void life_lend(struct task *parent, struct task *child);
 void life_leave_space(struct task *k);
 
+/* forbid.c */
+struct __ptrace_syscall_info;
+bool forbid_is(const struct __ptrace_syscall_info *in);
+bool forbid_judges_sites(struct task *k, const struct __ptrace_syscall_info *in);
+void forbid_begin(struct tracer *t, struct task *k);
+void forbid_end(struct tracer *t, struct task *k);
+
 /* space.c */
 struct space *space_new(void);
 struct space *space_copy(struct space *of);
@@ -461,6 +468,7 @@ void patch_again(struct tracer *t, struct task *k, struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);
 void task_hook(struct tracer *t, struct task *k);
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
+void task_leave_slot(struct task *k);
 
 /* decode.c */
 bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r);

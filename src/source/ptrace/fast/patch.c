@@ -250,6 +250,12 @@ void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	r->gs_base = 0;
 }
 
+/* Without a ring from its next call on. It stands still. */
+void task_leave_slot(struct task *k)
+{
+	ptrace(PTRACE_POKEUSER, k->tid, offsetof(struct user_regs_struct, gs_base), 0L);
+}
+
 /* Whether the bytes of a patched site are still what was written there. */
 static bool is_patched(struct task *k, struct site *s)
 {
