@@ -71,16 +71,20 @@ static bool is_in_call(pid_t tid)
 	return c >= '0' && c <= '9';
 }
 
-/* Whether it may have found, just before, that it may ask what it has opened. */
+/* Whether it is about to open something, and to ask what that is; maybe so if a signal
+ * has taken it out of there. */
 static bool may_ask(const struct fast *f, const struct task *k)
 {
+	const struct fast_ctl *c = k->slot.ctl;
 	bool sane;
 	uint64_t head = slot_head(&k->slot, &sane);
 	const struct fast_rec *r = slot_rec(&k->slot, head);
 	uint32_t nr = rec_nr(r);
+	bool inside = __atomic_load_n(&c->rec, __ATOMIC_ACQUIRE) - c->ring ==
+		      (head & (k->slot.size - 1));
 
-	return sane && __atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == REC_BEGUN &&
-	       nr < NSHAPES && shape_opens(f->shape[nr]) && !is_in_call(k->tid);
+	return sane && inside && nr < NSHAPES && shape_opens(f->shape[nr]) &&
+	       !is_in_call(k->tid);
 }
 
 /* Threads between two instructions get a while to leave them. */
