@@ -151,6 +151,11 @@ for i in range(50):
 	done
 	is "directories move, are exchanged, removed and gone through: each file is where it was written ($mode)" \
 		"$(cd w && /usr/bin/python3 "$ROOT/tests/dirs.py" "$IOPS" 1 $((12 * TIMES)) $opt)" many
+	rm -rf w; mkdir w
+	(cd w && "$HELP/denied" 332 "$IOPS" run $opt -l ../1.iops --wait --by file,process,thread,type,kind --json -o ../1.got -- \
+		"$HELP/hot" -o ../1.want shorts >../out.txt 2>&1)
+	/usr/bin/python3 "$ROOT/tests/hotcheck.py" "$mode" 1
+	is "where statx(2) is forbidden, what is closed at once is known too ($mode)" "$(cat out.txt 1.wrong)" ""
 	"$IOPS" run $opt --json -o got.json -- "$HELP/hotdl" w/dl "$HELP/plug1.so" "$HELP/plug2.so" >out.txt 2>&1
 	is "shared objects come and go ($mode)" "$? $(cat out.txt)" "0 "
 	is "... and all is seen" "$(json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/dl")]')" "[(2000, 6000)]"

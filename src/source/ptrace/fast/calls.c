@@ -7,8 +7,10 @@
 #include "iops/op.h"
 
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #define CALL(call, does, kept, ...)                                                      \
 	{                                                                                \
@@ -144,6 +146,15 @@ bool shape_opens(uint8_t shape)
 	return shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD;
 }
 
+/* A sandbox around us may forbid what the hook asks of each new descriptor. */
+static bool may_ask(void)
+{
+	struct statx x;
+
+	return !syscall(SYS_statx, AT_FDCWD, "", AT_EMPTY_PATH,
+		STATX_BASIC_STATS | STATX_MNT_ID, &x);
+}
+
 /*
  * Calls that are to stop where all others are made from the hook: their children have
  * another place to return to, gs is about to change, or the handler of SIGSYS.
@@ -174,6 +185,10 @@ void fast_calls_index(struct fast *f, const struct syscall_set *want)
 		if (nr >= 0 && nr < NSHAPES && !stops_for_more(want, row))
 			f->shape[nr] = fast_calls[i].shape;
 	}
+	bool asks = may_ask();
+	for (int nr = 0; nr < NSHAPES; nr++)
+		if (!asks && shape_opens(f->shape[nr]))
+			f->shape[nr] = SHAPE_PASS;
 }
 
 /* Where every call would stop: those that mean nothing to anybody need not. */
