@@ -47,6 +47,7 @@ static const struct scenario scenarios[] = {
 	S(cwds, 30),
 	S(fs_kin, 30),
 	S(rmdirs, 30),
+	S(jailed, 30),
 	S(reopen, 60),
 	S(dups, 60),
 	S(dup_race, 30),

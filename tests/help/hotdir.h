@@ -6,20 +6,25 @@
 #define RENAME_EXCHANGE 2
 #endif
 
-#define FS 0x200
+#define FS      0x200
+#define NEWNS   0x20000
+#define NEWUSER 0x10000000
 
 enum { ROUNDS = 20 };
 
 static char top[NAME_SIZE / 2];
 
-/* A file of the directory at, which is dir of the one that hot began in. */
+/* A file of the directory at, which is dir of the one that hot began in: by way of it, or
+ * of "..", or of a link that leads there. */
 static void put_at(struct me *m, int at, const char *dir, const char *name, long n)
 {
 	char whole[NAME_SIZE];
 	struct f f = { MUST(openat(at, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0666)), -1 };
 
-	CHECK(snprintf(whole, NAME_SIZE, "%s%s/%s", top, dir,
-		      strncmp(name, "../", 3) ? name : name + 3) < NAME_SIZE);
+	const char *base = strrchr(name, '/');
+
+	base = base ? base + 1 : name;
+	CHECK(snprintf(whole, NAME_SIZE, "%s%s/%s", top, dir, base) < NAME_SIZE);
 	f.id = id_of(whole);
 	put_hot(m, f, n);
 	MUST(close(f.fd));
@@ -261,6 +266,46 @@ static void fs_kin(struct me *m)
 	CHECK(!ended(pid));
 	MUST(chdir(".."));
 	put_many(m, "", "after", ROUNDS);
+}
+
+/* Into a root of its own, by rights of its own if it takes those. */
+static void enter(const char *dir)
+{
+	if (word("mounts") && syscall(SYS_unshare, NEWNS) < 0)
+		MUST(syscall(SYS_unshare, NEWUSER | NEWNS));
+	if (chroot(dir) < 0) {
+		MUST(syscall(SYS_unshare, NEWUSER));
+		MUST(chroot(dir));
+	}
+	MUST(chdir("/"));
+}
+
+/* [mounts]: paths mean something else, also those that links lead to and that climb. */
+static void jailed(struct me *m)
+{
+	char name[32];
+
+	begin();
+	put_many(m, "", "warm", 100);
+	MUST(mkdir("jail", 0777));
+	MUST(mkdir("a", 0777)); /* to be taken for the other one */
+	enter("jail");
+	strcat(top, "/jail");
+	MUST(mkdir("/a", 0777));
+	MUST(symlink("/a", "link"));
+	put_many(m, "", "f", 100);
+	MUST(chdir("/a"));
+	for (long i = 0; i < 100 * times; i++) {
+		m->site = i % NSITES;
+		sprintf(name, "/link/l%ld", i % ROUNDS);
+		put_at(m, AT_FDCWD, "/a", name, 2);
+		sprintf(name, "../up%ld", i % ROUNDS);
+		put_at(m, AT_FDCWD, "", name, 2);
+		put_in(m, "/a", name + 3, 1);
+		MUST(rename("/a", "/b"));
+		put_in(m, "/b", name + 3, 3);
+		MUST(rename("../b", "../../a"));
+	}
 }
 
 static void *is_busy(void *f)

@@ -60,6 +60,8 @@ struct process {
 	uint16_t noted;  /* bits of enum op_note */
 	uint32_t cwd;    /* name; 0: to be asked */
 	bool own_root;   /* paths mean something else to it than to us; as of then: */
+	bool own_mounts; /* likewise, as it has mounts that we may not have */
+	uint32_t root;   /* name; 0: "/" to us too */
 	uint64_t root_since; /* 0: to be asked */
 	bool apart; /* its threads have directories of their own: nothing is kept */
 	struct task *newest; /* of its tasks; NULL: that has ended */

@@ -263,6 +263,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 		return false;
 	if (c->role == ROLE_LOCK)
 		forbid_begin(t, k);
+	if (c->role == ROLE_PATH) /* the paths of what others have done before hold yet */
+		drain_all(t);
 	if (cut_begin(t, k, c))
 		return true;
 	if (!task_is_seen(t, k))

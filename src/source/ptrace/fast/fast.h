@@ -414,17 +414,24 @@ void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_call *c);
 
+/* root.c. full: a path made whole. */
+struct stat;
+void path_moved(struct task *k);
+uint32_t root_of(struct tracer *t, struct task *k);
+uint32_t path_below(struct tracer *t, uint32_t from, const char *path);
+int root_open(struct tracer *t, struct task *k, const char *full, int flags);
+int root_look(struct tracer *t, struct task *k, const char *full, struct stat *st);
+ssize_t root_link(
+	struct tracer *t, struct task *k, const char *full, char *out, size_t size);
+
 /* found.c. full: a path made whole. fd: who may have it, or -1. */
 struct stat;
 struct statx;
 void stat_of(const struct statx *x, struct stat *st);
-void path_moved(struct task *k);
-struct process;
-bool has_own_root(struct process *p);
 bool is_deleted(const char *path);
 bool path_is_itself(const char *path, int flags);
-ssize_t found_path(struct task *k, const char *full, const struct stat *is, char *out);
-int found_look(struct task *k, const char *full, struct stat *st);
+ssize_t found_path(struct tracer *t, struct task *k, const char *full,
+	const struct stat *is, char *out);
 uint32_t found_real(struct tracer *t, struct task *k, uint32_t full);
 uint32_t found_file(struct tracer *t, struct task *k, int fd, uint32_t full, bool itself,
 	const struct statx *x);

@@ -28,60 +28,17 @@ void stat_of(const struct statx *x, struct stat *st)
 	};
 }
 
-/* It has another working directory, or another root. */
-void path_moved(struct task *k)
-{
-	k->cwd = k->process->cwd = 0;
-	k->process->root_since = 0;
-}
-
-static bool alike(const char *of, const char *ours, pid_t pid)
-{
-	char at[48];
-	struct stat a, b;
-
-	snprintf(at, sizeof(at), "/proc/%d/%s", pid, of);
-	return !stat(at, &a) && !stat(ours, &b) && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
-}
-
-/* Whether its paths are not ours. By way of /proc each costs twice as much. */
-bool has_own_root(struct process *p)
-{
-	uint64_t now = fast_tsc();
-
-	if (p->apart)
-		return true;
-	if (!p->root_since || now - p->root_since >= DIR_TICKS) {
-		p->own_root = !alike("ns/mnt", "/proc/self/ns/mnt", p->pid) ||
-			      !alike("root/", "/", p->pid);
-		p->root_since = now;
-	}
-	return p->own_root;
-}
-
-/* Where we find what that path means to the task. false: it is too long. */
-static bool place_of(struct task *k, const char *full, char *at, size_t size)
-{
-	int n = has_own_root(k->process)
-			? snprintf(at, size, "/proc/%d/root%s", k->tid, full)
-			: snprintf(at, size, "%s", full);
-
-	return n < (int)size;
-}
-
 /*
  * The real path of what is found at a path, if it is that inode. Bytes, or 0; also if it
  * has another path by the time that we ask for it.
  */
-ssize_t found_path(struct task *k, const char *full, const struct stat *is, char *out)
+ssize_t found_path(struct tracer *t, struct task *k, const char *full,
+	const struct stat *is, char *out)
 {
-	char at[PATH_MAX + 32], self[32];
+	char self[32];
 	struct stat st, now;
+	int fd = root_open(t, k, full, 0);
 
-	if (!place_of(k, full, at, sizeof(at)))
-		return 0;
-	int fd = open(at, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
 	ssize_t n = 0;
@@ -93,20 +50,14 @@ ssize_t found_path(struct task *k, const char *full, const struct stat *is, char
 	close(fd);
 	if (n <= 0 || *out != '/')
 		return 0;
-	bool other = strlen(full) != (size_t)n || memcmp(full, out, n);
-	return other && (stat(at, &now) < 0 || now.st_ino != st.st_ino ||
-				now.st_dev != st.st_dev)
-		       ? 0
-		       : n;
-}
-
-int found_look(struct task *k, const char *full, struct stat *st)
-{
-	char at[PATH_MAX + 32];
-
-	if (!place_of(k, full, at, sizeof(at)))
-		return -ENAMETOOLONG;
-	return lstat(at, st) < 0 ? -errno : 0;
+	if (strlen(full) == (size_t)n && !memcmp(full, out, n))
+		return n;
+	fd = root_open(t, k, full, 0);
+	bool same = fd >= 0 && !fstat(fd, &now) && now.st_ino == st.st_ino &&
+		    now.st_dev == st.st_dev;
+	if (fd >= 0)
+		close(fd);
+	return same ? n : 0;
 }
 
 bool is_deleted(const char *path)
@@ -137,24 +88,66 @@ static struct fast_dir *dir_put(struct tracer *t, struct task *k, uint32_t name)
 	return d;
 }
 
+/* The directory that a path is in, by its text. 0: none. */
+static uint32_t parent_of(struct tracer *t, const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	return base ? names_add(t->names, path, base == path ? 1 : base - path) : 0;
+}
+
+/* Where a path leads that is a link, by its text, whatever is there now. 0: it is none.
+ */
+static uint32_t by_text(struct tracer *t, struct task *k, uint32_t path)
+{
+	enum { LINKS = 16 };
+	char to[PATH_MAX];
+	uint32_t name = 0;
+
+	for (int i = 0; path && i < LINKS; i++) {
+		ssize_t n =
+			root_link(t, k, names_get(t->names, path), to, sizeof(to) - 1);
+		if (n <= 0)
+			return name;
+		to[n] = 0;
+		if (strstr(to, "..") || !strncmp(to, "/proc/", 6))
+			return 0;
+		uint32_t from = *to == '/' ? root_of(t, k)
+					   : parent_of(t, names_get(t->names, path));
+		path = name = path_below(t, from, to);
+	}
+	return 0;
+}
+
+/* The real path of a directory, if it is known. As long as records are to come it may be
+ * elsewhere by now: then what links say is true yet. */
+static uint32_t real_dir(struct tracer *t, struct task *k, uint32_t dir)
+{
+	char path[PATH_MAX], whole[2 * PATH_MAX];
+	uint32_t to = paths_later(t->fast) ? by_text(t, k, dir) : 0;
+	uint32_t up = to ? parent_of(t, names_get(t->names, to)) : dir;
+	ssize_t n = found_path(t, k, names_get(t->names, up), NULL, path);
+
+	if (n <= 0 || (to && up == to))
+		return to ? to : by_text(t, k, dir);
+	if (!to)
+		return names_add(t->names, path, n);
+	n = snprintf(whole, sizeof(whole), "%.*s%s", n > 1 ? (int)n : 0, path,
+		strrchr(names_get(t->names, to), '/'));
+	return names_add(t->names, whole, n);
+}
+
 static struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *full)
 {
-	char text[PATH_MAX], path[PATH_MAX];
-	const char *base = strrchr(full, '/');
-	size_t len = base == full ? 1 : (size_t)(base - full);
-
-	if (len >= sizeof(text))
-		return NULL;
-	memcpy(text, full, len);
-	text[len] = 0;
-	uint32_t name = names_add(t->names, text, len);
+	uint32_t name = parent_of(t, full);
 	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
+
 	if (d->name == name && d->epoch == t->fast->epoch && d->pid == seen_by(k) &&
 		fast_tsc() - d->since < DIR_TICKS)
 		return d->real ? d : NULL;
+	uint32_t real = name ? real_dir(t, k, name) : 0;
 	d = dir_put(t, k, name);
-	ssize_t n = found_path(k, text, NULL, path);
-	d->real = n > 0 ? names_add(t->names, path, n) : 0;
+	d->real = real;
 	return d->real ? d : NULL;
 }
 
@@ -214,18 +207,16 @@ uint32_t found_real(struct tracer *t, struct task *k, uint32_t full)
 static const char *link_target(
 	struct tracer *t, struct task *k, const char *full, const struct fast_dir *d)
 {
-	char at[PATH_MAX + 32], to[PATH_MAX];
+	char to[PATH_MAX];
+	ssize_t n = d ? root_link(t, k, full, to, sizeof(to) - 1) : 0;
 
-	if (!d || !place_of(k, full, at, sizeof(at)))
-		return NULL;
-	ssize_t n = readlink(at, to, sizeof(to) - 1);
 	if (n <= 0)
 		return NULL;
 	to[n] = 0;
 	if (!strncmp(to, "/proc/", 6))
 		return NULL;
-	return names_get(
-		t->names, fdtrack_path(t->fast->track, *to == '/' ? 0 : d->real, to, n));
+	return names_get(t->names, *to == '/' ? path_below(t, root_of(t, k), to)
+					      : path_below(t, d->real, to));
 }
 
 /* What it leads to may be elsewhere by now: the text tells where it was. */
@@ -306,17 +297,16 @@ static uint32_t find_path(
 	ssize_t n = 0;
 
 	stat_of(x, &is);
-	if (plain && paths_later(t->fast) && !has_own_root(k->process))
+	if (plain && paths_later(t->fast))
 		full = follow(t, k, full);
 	const char *base = strrchr(full, '/');
 	struct fast_dir *d = plain ? dir_of(t, k, full) : NULL;
-	bool there = d && !found_look(k, full, &st);
-	bool early =
-		plain && !(there && S_ISLNK(st.st_mode)) && !has_own_root(k->process);
+	bool there = d && !root_look(t, k, full, &st);
+	bool early = plain && !(there && S_ISLNK(st.st_mode));
 	if (there && st.st_ino == is.st_ino && st.st_dev == is.st_dev)
 		n = in_dir(t, d, base, path, sizeof(path));
 	if (!n && *full == '/' && (there || !d))
-		n = found_path(k, full, &is, path);
+		n = found_path(t, k, full, &is, path);
 	if (!n) {
 		if (fd >= 0 && !closes_later(t->fast, k, fd))
 			fdtab_ask(t->fdtab, &k->fd, fd, &v);
@@ -330,6 +320,11 @@ static uint32_t find_path(
 			return v.file;
 		if (*full != '/')
 			return same ? v.file : 0;
+	}
+	if (!n && there && S_ISLNK(st.st_mode)) { /* what it led to has just gone */
+		full = follow(t, k, full);
+		base = strrchr(full, '/');
+		d = ends_in_name(full) ? dir_of(t, k, full) : NULL;
 	}
 	if (!n && d)
 		n = in_dir(t, d, base, path, sizeof(path));

@@ -108,19 +108,50 @@ static const char *own_proc(
 }
 
 /*
+ * By those links of /proc that lead to what a task has, a path starts elsewhere: what is
+ * behind them, from dirfd.
+ */
+static const char *past_links(const char *path, int *dirfd)
+{
+	static const char *const self[] = { "/proc/self/", "/proc/thread-self/" };
+	unsigned fd, end;
+
+	for (int i = 0; i < 2; i++) {
+		const char *rest = path + strlen(self[i]);
+		if (strncmp(path, self[i], strlen(self[i])))
+			continue;
+		if (!strncmp(rest, "root/", 5))
+			return rest + 4;
+		end = 0;
+		if (!strncmp(rest, "cwd/", 4)) {
+			*dirfd = AT_FDCWD;
+			end = 3;
+		} else if (sscanf(rest, "fd/%u%n", &fd, &end) == 1 && rest[end] == '/') {
+			*dirfd = (int)fd;
+		} else {
+			continue;
+		}
+		rest += end;
+		return rest + strspn(rest, "/");
+	}
+	return path;
+}
+
+/*
  * Upwards, from where a path starts: that is no link, so its text tells, whatever it is
- * renamed to later, and even if it is deleted. Not where ".." may lead to the root of its
- * own.
+ * renamed to later, and even if it is deleted. From its root a task comes no higher.
  */
 static uint32_t climb(struct tracer *t, struct task *k, uint32_t from, const char **path)
 {
-	while (!strncmp(*path, "..", 2) && (!(*path)[2] || (*path)[2] == '/') &&
-		!has_own_root(k->process)) {
+	uint32_t root = root_of(t, k);
+
+	while (!strncmp(*path, "..", 2) && (!(*path)[2] || (*path)[2] == '/')) {
 		const char *text = names_get(t->names, from);
 		const char *last = strrchr(text, '/');
 		if (*text != '/')
 			break;
-		from = names_add(t->names, text, last > text ? last - text : 1);
+		if (from != root)
+			from = names_add(t->names, text, last > text ? last - text : 1);
 		for (*path += 2; **path == '/';)
 			++*path;
 	}
@@ -132,17 +163,19 @@ uint32_t path_whole(struct tracer *t, struct task *k, int dirfd, const char *pat
 {
 	char whole[2 * PATH_MAX], own[PATH_MAX + 64];
 
-	path = own_proc(k, path, own, sizeof(own));
-	uint32_t from = *path == '/' ? 0 : path_start(t, k, dirfd);
+	path = own_proc(k, past_links(path, &dirfd), own, sizeof(own));
+	uint32_t from = *path == '/' ? root_of(t, k) : path_start(t, k, dirfd);
 
 	if (*path != '/' && !from)
 		return 0;
+	while (from && *path == '/')
+		path++;
 	if (from)
 		from = climb(t, k, from, &path);
 	if (!strstr(path, ".."))
-		return fdtrack_path(t->fast->track, from, path, strlen(path));
+		return path_below(t, from, path);
 	int n = snprintf(whole, sizeof(whole), "%s/%s",
-		*path == '/' ? "" : names_get(t->names, from), path);
+		from ? names_get(t->names, from) : "", path);
 	return names_add(t->names, whole, n < (int)sizeof(whole) ? n : 0);
 }
 
@@ -190,7 +223,7 @@ static uint32_t unnamed_file(
 {
 	char path[2 * PATH_MAX];
 	struct stat is;
-	ssize_t n = found_path(k, dir, NULL, path);
+	ssize_t n = found_path(t, k, dir, NULL, path);
 
 	if (n <= 0)
 		n = snprintf(path, PATH_MAX, "%s", dir);

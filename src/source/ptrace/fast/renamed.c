@@ -138,7 +138,7 @@ static void rename_all(struct tracer *t, struct task *k, uint32_t from, uint32_t
 		.exchange = how->exchange,
 		.question = ++t->fast->questions };
 
-	if (to && found_look(k, names_get(t->names, to), &r.there) < 0)
+	if (to && root_look(t, k, names_get(t->names, to), &r.there) < 0)
 		r.there.st_ino = 0;
 	/* It may be elsewhere by now, or something else may be there. */
 	bool early = paths_later(t->fast) > how->counted || !r.there.st_ino;

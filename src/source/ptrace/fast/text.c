@@ -68,22 +68,34 @@ void texts_free(struct fast *f)
 	map_fini(&f->texts);
 }
 
-/* The file that is mapped there, or -ENOEXEC. */
+/* At the path, if it is that file. */
+static int open_inode(const char *path, uint64_t inode, struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0)
+		return -ENOEXEC;
+	if (!fstat(fd, st) && S_ISREG(st->st_mode) && st->st_size > 0 &&
+		st->st_ino == inode)
+		return fd;
+	close(fd);
+	return -ENOEXEC;
+}
+
+/*
+ * The file that is mapped there, or -ENOEXEC. Its path is as we would find it, but where
+ * the task has mounts that we cannot reach: then it is as the task would.
+ */
 static int text_open(pid_t tid, const struct mapping *m, struct stat *st)
 {
 	char path[PATH_MAX + 48];
 
 	if (m->path_len > PATH_MAX)
 		return -ENOEXEC;
-	snprintf(path, sizeof(path), "/proc/%d/root%.*s", tid, (int)m->path_len, m->path);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -ENOEXEC;
-	if (!fstat(fd, st) && S_ISREG(st->st_mode) && st->st_size > 0 &&
-		st->st_ino == m->inode)
-		return fd;
-	close(fd);
-	return -ENOEXEC;
+	int root = snprintf(path, sizeof(path), "/proc/%d/root", tid);
+	snprintf(path + root, sizeof(path) - root, "%.*s", (int)m->path_len, m->path);
+	int fd = open_inode(path, m->inode, st);
+	return fd < 0 ? open_inode(path + root, m->inode, st) : fd;
 }
 
 static bool is_same(const struct text *x, const struct stat *st)

@@ -1,0 +1,169 @@
+/*
+ * root.c - paths of tasks that have another root, or other mounts, than we
+ *
+ * Paths made whole are as the kernel tells them to us: below the root of the task, and
+ * below a mount of its own that we do not have. Found they are from that root.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { ROOT_TICKS = 1 << 28 /* about a tenth of a second */ };
+
+/* It has another working directory, or another root. */
+void path_moved(struct task *k)
+{
+	k->cwd = k->process->cwd = 0;
+	k->process->root_since = 0;
+}
+
+/* A file of its folder in /proc. A thread may be gone, or the first one: then the
+ * other's. Bytes, or less than 0. */
+static ssize_t own_link(const struct task *k, const char *of, char *out)
+{
+	const pid_t pid[2] = { k->tid, k->process->pid };
+	ssize_t n = -1;
+	char at[48];
+
+	for (int i = 0; i < 2 && n < 0; i++) {
+		snprintf(at, sizeof(at), "/proc/%d/%s", pid[i], of);
+		n = readlink(at, out, PATH_MAX - 1);
+	}
+	out[n < 0 ? 0 : n] = 0;
+	return n;
+}
+
+static bool has_own_mounts(const struct task *k, bool was)
+{
+	char theirs[PATH_MAX], ours[64];
+	ssize_t n = readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1);
+
+	ours[n < 0 ? 0 : n] = 0;
+	return own_link(k, "ns/mnt", theirs) < 0 ? was : strcmp(theirs, ours) != 0;
+}
+
+/*
+ * Whether its paths are not ours. By way of its root each costs more than twice as much.
+ * A mount of ours at another place is one as well.
+ */
+static bool is_own(struct tracer *t, struct task *k)
+{
+	struct process *p = k->process;
+	uint64_t now = fast_tsc();
+	char path[PATH_MAX];
+
+	if (p->root_since && now - p->root_since < ROOT_TICKS && !p->apart)
+		return p->own_root;
+	p->root_since = now;
+	/* Each thread may have one, or mounts. */
+	p->own_mounts = p->apart || has_own_mounts(k, p->own_mounts);
+	ssize_t n = own_link(k, "root", path);
+	if (n > 0)
+		p->root = n > 1 && *path == '/' ? names_add(t->names, path, n) : 0;
+	p->own_root = p->own_mounts || p->root;
+	return p->own_root;
+}
+
+/* Where its absolute paths start. 0: where ours do. */
+uint32_t root_of(struct tracer *t, struct task *k)
+{
+	return is_own(t, k) ? k->process->root : 0;
+}
+
+/* A path that is below its root, from there; NULL: it is not. */
+static const char *inside(struct tracer *t, const struct process *p, const char *full)
+{
+	const char *root = p->root ? names_get(t->names, p->root) : "";
+	size_t len = strlen(root);
+
+	if (strncmp(full, root, len) || (full[len] && full[len] != '/'))
+		return NULL;
+	return full[len] ? full + len : "/";
+}
+
+static int open_root(struct tracer *t, const struct task *k)
+{
+	const struct process *p = k->process;
+	const pid_t pid[2] = { k->tid, p->pid };
+	enum { FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC };
+	char at[48];
+	int fd = p->own_mounts || !p->root ? -1
+					   : open(names_get(t->names, p->root), FLAGS);
+
+	for (int i = 0; i < 2 && fd < 0; i++) {
+		snprintf(at, sizeof(at), "/proc/%d/root", pid[i]);
+		fd = open(at, FLAGS);
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * What a path means to the task, as a descriptor that is good for asking about it (flags:
+ * those of open(2), but O_PATH). -errno.
+ */
+int root_open(struct tracer *t, struct task *k, const char *full, int flags)
+{
+	bool own = is_own(t, k);
+	const char *in = own ? inside(t, k->process, full) : full;
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags,
+		.resolve = RESOLVE_IN_ROOT };
+
+	if (!own || (!in && !k->process->own_mounts)) {
+		int fd = open(full, (int)how.flags);
+		return fd < 0 ? -errno : fd;
+	}
+	if (!in)
+		return -ENOENT;
+	int root = open_root(t, k);
+	if (root < 0)
+		return root;
+	int fd = (int)syscall(SYS_openat2, root, in, &how, sizeof(how)), err = errno;
+	/* Linux 5.6. Without, links that begin at the root lead astray. */
+	if (fd < 0 && (err == ENOSYS || err == EPERM)) {
+		fd = openat(root, in[1] ? in + 1 : ".", (int)how.flags);
+		err = errno;
+	}
+	close(root);
+	return fd < 0 ? -err : fd;
+}
+
+/* lstat(2). 0, or -errno. */
+int root_look(struct tracer *t, struct task *k, const char *full, struct stat *st)
+{
+	if (!is_own(t, k))
+		return lstat(full, st) < 0 ? -errno : 0;
+	int fd = root_open(t, k, full, O_NOFOLLOW);
+	int err = fd < 0 ? fd : fstat(fd, st) < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* readlink(2): bytes, or less than 0. */
+ssize_t root_link(
+	struct tracer *t, struct task *k, const char *full, char *out, size_t size)
+{
+	if (!is_own(t, k))
+		return readlink(full, out, size);
+	int fd = root_open(t, k, full, O_NOFOLLOW);
+	ssize_t n = fd < 0 ? fd : readlinkat(fd, "", out, size);
+	if (fd >= 0)
+		close(fd);
+	return n;
+}
+
+/* A path from somewhere; from: a name, 0: from the root. */
+uint32_t path_below(struct tracer *t, uint32_t from, const char *path)
+{
+	while (from && *path == '/')
+		path++;
+	return fdtrack_path(t->fast->track, from, path, strlen(path));
+}
