@@ -28,6 +28,71 @@ void stat_of(const struct statx *x, struct stat *st)
 	};
 }
 
+/* Whether the last part of a path that was given is a part of a real one. */
+static bool is_part(const char *given, size_t len, const char *path)
+{
+	while (len && given[len - 1] == '/')
+		len--;
+	size_t at = len;
+	while (at && given[at - 1] != '/')
+		at--;
+	while (len > at && (path = strchr(path, '/'))) {
+		path++;
+		if (!strncmp(path, given + at, len - at) &&
+			(!path[len - at] || path[len - at] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a record that is still to come can have led to a path: false if so. */
+static bool leads_elsewhere(
+	const struct task *k, const struct fast_rec *r, bool flight, void *arg)
+{
+	const char *more = (const char *)r, *path = arg;
+	uint64_t len[2];
+
+	(void)k;
+	(void)flight;
+	if (!rec_renames(r))
+		return true;
+	memcpy(len, more + R_PATHS_LEN1, sizeof(len));
+	if (len[0] > PATH_LEN || len[1] > PATH_LEN)
+		return true;
+	/* Both have come there, if they were exchanged. */
+	return !is_part(more + R_PATHS + len[0] + 1, len[1], path) &&
+	       !is_part(more + R_PATHS, len[0], path);
+}
+
+/* Whether what is yet to be read may have led to a path that /proc tells now. */
+static bool is_to_come(struct tracer *t, const char *now)
+{
+	uint64_t mark;
+
+	return paths_later(t->fast) &&
+	       !records_later(t->fast, leads_elsewhere, (void *)now, &mark);
+}
+
+/* What is found at a path, and where that really is. Bytes, or 0. */
+static ssize_t path_now(
+	struct tracer *t, struct task *k, const char *full, struct stat *st, char *out)
+{
+	char self[32];
+	ssize_t n = 0;
+	int fd = root_open(t, k, full, 0);
+
+	if (fd < 0)
+		return 0;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	if (!fstat(fd, st))
+		n = readlink(self, out, PATH_MAX - 1);
+	close(fd);
+	if (n <= 0 || *out != '/')
+		return 0;
+	out[n] = 0;
+	return n;
+}
+
 /*
  * The real path of what is found at a path, if it is that inode. Bytes, or 0; also if it
  * has another path by the time that we ask for it.
@@ -35,29 +100,19 @@ void stat_of(const struct statx *x, struct stat *st)
 ssize_t found_path(struct tracer *t, struct task *k, const char *full,
 	const struct stat *is, char *out)
 {
-	char self[32];
+	char again[PATH_MAX];
 	struct stat st, now;
-	int fd = root_open(t, k, full, 0);
+	ssize_t n = path_now(t, k, full, &st, out);
 
-	if (fd < 0)
+	if (!n || (is && (st.st_ino != is->st_ino || st.st_dev != is->st_dev)))
 		return 0;
-	ssize_t n = 0;
-	if (!fstat(fd, &st) &&
-		(!is || (st.st_ino == is->st_ino && st.st_dev == is->st_dev))) {
-		snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-		n = readlink(self, out, PATH_MAX);
-	}
-	close(fd);
-	if (n <= 0 || *out != '/')
-		return 0;
-	if (strlen(full) == (size_t)n && !memcmp(full, out, n))
+	if (!strcmp(full, out))
 		return n;
-	fd = root_open(t, k, full, 0);
-	bool same = fd >= 0 && !fstat(fd, &now) && now.st_ino == st.st_ino &&
-		    now.st_dev == st.st_dev;
-	if (fd >= 0)
-		close(fd);
-	return same ? n : 0;
+	return path_now(t, k, full, &now, again) && now.st_ino == st.st_ino &&
+			       now.st_dev == st.st_dev && !strcmp(out, again) &&
+			       !is_to_come(t, out)
+		       ? n
+		       : 0;
 }
 
 bool is_deleted(const char *path)
@@ -232,42 +287,6 @@ static const char *follow(struct tracer *t, struct task *k, const char *full)
 	return full;
 }
 
-/* Whether the last part of a path that was given is a part of a real one. */
-static bool is_part(const char *given, size_t len, const char *path)
-{
-	while (len && given[len - 1] == '/')
-		len--;
-	size_t at = len;
-	while (at && given[at - 1] != '/')
-		at--;
-	while (len > at && (path = strchr(path, '/'))) {
-		path++;
-		if (!strncmp(path, given + at, len - at) &&
-			(!path[len - at] || path[len - at] == '/'))
-			return true;
-	}
-	return false;
-}
-
-/* Whether a record that is still to come can have led to a path: false if so. */
-static bool leads_elsewhere(
-	const struct task *k, const struct fast_rec *r, bool flight, void *arg)
-{
-	const char *more = (const char *)r, *path = arg;
-	uint64_t len[2];
-
-	(void)k;
-	(void)flight;
-	if (!rec_renames(r))
-		return true;
-	memcpy(len, more + R_PATHS_LEN1, sizeof(len));
-	if (len[0] > PATH_LEN || len[1] > PATH_LEN)
-		return true;
-	/* Both have come there, if they were exchanged. */
-	return !is_part(more + R_PATHS + len[0] + 1, len[1], path) &&
-	       !is_part(more + R_PATHS, len[0], path);
-}
-
 /*
  * A path that /proc tells now, of a file that was opened by another: is it by a record
  * still to come? Else by a link that is gone.
@@ -275,10 +294,8 @@ static bool leads_elsewhere(
 static bool comes_later(struct tracer *t, const char *opened, const char *now)
 {
 	const char *a = strrchr(opened, '/'), *b = strrchr(now, '/');
-	uint64_t mark;
 
-	return !a || !b || !strcmp(a, b) ||
-	       !records_later(t->fast, leads_elsewhere, (void *)now, &mark);
+	return !a || !b || !strcmp(a, b) || is_to_come(t, now);
 }
 
 /*
