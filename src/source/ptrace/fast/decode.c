@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -194,6 +195,15 @@ static void plain(struct tracer *t, struct task *k, int row, const struct fast_r
 	put(t, k, &op, 0);
 }
 
+static void close_range_at(
+	struct tracer *t, struct task *k, unsigned from, unsigned to, uint64_t when)
+{
+	int last = fdtrack_last(k->files);
+
+	for (unsigned fd = from; last >= 0 && fd <= to && fd <= (unsigned)last; fd++)
+		history_closed(t, k, (int)fd, when);
+}
+
 void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 	const uint64_t *arg, int64_t ret, uint64_t when)
 {
@@ -211,9 +221,10 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 			o->offset = o->loose ? OP_NO_OFFSET : ret;
 		break;
 	case ROLE_RANGE:
-		if (arg[2] & 4 /* CLOSE_RANGE_CLOEXEC */)
-			break;
-		fdtrack_close_range(track, k->files, (unsigned)arg[0], (unsigned)arg[1]);
+		if (arg[2] & CLOSE_RANGE_UNSHARE)
+			history_part(t, k);
+		if (!(arg[2] & CLOSE_RANGE_CLOEXEC))
+			close_range_at(t, k, (unsigned)arg[0], (unsigned)arg[1], when);
 		break;
 	case ROLE_FCNTL:
 		if (arg[1] != F_DUPFD && arg[1] != F_DUPFD_CLOEXEC) {

@@ -74,7 +74,7 @@ static void prepare(struct tracer *t, struct task *k)
 
 	sp->state = SPACE_REFUSED;
 	if (tracee_signal(k->tid, SIGSYS, &now) < 0 || now.caught || now.ignored ||
-		tracee_is_filtered(k->tid) || stand_anywhere(t, k, &s) < 0)
+		stand_anywhere(t, k, &s) < 0)
 		return;
 	int err = -ENOEXEC;
 	if (s.regs.cs == IN_64_BITS) {
@@ -123,8 +123,8 @@ static bool begin(struct tracer *t, struct task *k)
 				"attach needs Linux 6.4 or newer");
 		return false;
 	}
-	if (now.mode)
-		return false; /* the program's own */
+	if (now.mode || tracee_is_filtered(k->tid))
+		return false; /* the program's own: what we add may be forbidden */
 	if (k->space->state == SPACE_COLD)
 		prepare(t, k);
 	if (k->space->state != SPACE_READY || switch_on(k) < 0)

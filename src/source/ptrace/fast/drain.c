@@ -8,7 +8,10 @@
  */
 #include "../tracer.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+
+enum { EPOCH_TICKS = 1 << 28 /* about a tenth of a second */ };
 
 /* A ring at its next record. */
 struct cursor {
@@ -22,9 +25,11 @@ static uint64_t key_of(const struct fast *f, const struct fast_rec *r)
 	uint32_t nr = rec_nr(r);
 	unsigned shape = nr < NSHAPES ? f->shape[nr] : SHAPE_PASS;
 
-	return shape_opens(shape) || nr == 32 /* dup */
-		       ? r->t1
-		       : r->t0;
+	bool dups = nr == 32 /* dup */ ||
+		    (nr == 72 /* fcntl */ &&
+			    (r->arg[1] == F_DUPFD || r->arg[1] == F_DUPFD_CLOEXEC));
+
+	return shape_opens(shape) || dups ? r->t1 : r->t0;
 }
 
 /* The target has written over its control words: what it did is lost, and it goes on
@@ -175,6 +180,8 @@ unsigned drain_all(struct tracer *t)
 	f->pass++;
 	fast_clock_look(&f->clock);
 	uint64_t until = fast_tsc();
+	if (until - f->epoch_since >= EPOCH_TICKS)
+		new_epoch(f); /* who is not traced may rename as well */
 	if (f->nringed > 16 && !(c = malloc(f->nringed * sizeof(*c))))
 		return 0;
 	for (unsigned i = 0; i < f->nringed; i++) {
@@ -203,7 +210,7 @@ unsigned drain_all(struct tracer *t)
  */
 void drain_task(struct tracer *t, struct task *k)
 {
-	enum { FEW = 64 };
+	enum { FEW = 256 };
 	struct cursor c;
 
 	if (t->fast->nringed <= FEW) {

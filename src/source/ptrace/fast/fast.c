@@ -119,7 +119,9 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	child->process->locked |= parent->process->locked;
 	if (child->process != parent->process)
 		inherit_cwd(parent, child);
-	history_begin(t, child, parent, same(parent->tid, child->tid, KCMP_FILES));
+	bool shares = same(parent->tid, child->tid, KCMP_FILES);
+	history_begin(t, child, parent, shares);
+	child->files_copied = !shares && parent->process->ntasks > 1;
 	child->regs_shared = parent->slot.ctl != NULL;
 	if (!child->space || !child->files)
 		fast_new(t, child);
@@ -131,6 +133,9 @@ void fast_first_stop(struct tracer *t, struct task *k)
 	if (t->fast && k->regs_shared)
 		task_leave_slot(k); /* its parent's, by its gs */
 	k->regs_shared = false;
+	if (t->fast && k->files_copied)
+		history_compare(t, k);
+	k->files_copied = false;
 	dispatch_begin(t, k);
 }
 
@@ -404,7 +409,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 			k->process->apart |=
 				(k->call.arg[0] & (CLONE_FS | CLONE_NEWNS)) != 0;
 		if (ret >= 0 && k->call.arg[0] & CLONE_FILES)
-			history_begin(t, k, k, false);
+			history_part(t, k);
 		break;
 	case ROLE_LOCK:
 		if (ret >= 0)
@@ -416,7 +421,9 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		history_of(t, k, (int)k->call.arg[0]); /* they are one from now on */
 						       /* fall through */
 	default:
-		decode_role(t, k, c, k->call.arg, ret, fast_tsc());
+		/* What others have opened since it began may be open still. */
+		decode_role(t, k, c, k->call.arg, ret,
+			c->role == ROLE_RANGE ? k->entered : fast_tsc());
 	}
 	if (unseen)
 		unseen_part(t, k, (int)k->call.arg[0]);

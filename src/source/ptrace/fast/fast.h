@@ -221,9 +221,10 @@ struct fast {
 	struct {
 		int32_t tid, fd;
 	} late[FAST_LATE];
-	unsigned nlate;      /* there may be more than have room */
-	bool lates;          /* there may be some that others have */
-	uint32_t epoch;      /* of paths */
+	unsigned nlate; /* there may be more than have room */
+	bool lates;     /* there may be some that others have */
+	uint32_t epoch; /* of paths */
+	uint64_t epoch_since;
 	uint64_t pass;       /* of the drain */
 	uint64_t now;        /* by the time stamp counter, or a little later */
 	uint64_t passed;     /* when the last pass began */
@@ -353,6 +354,8 @@ void history_meet(struct tracer *t, struct task *k, int fd, const struct fd_view
 void history_closed(struct tracer *t, struct task *k, int fd, uint64_t when);
 struct fd_open *history_of(struct tracer *t, struct task *k, int fd);
 void history_take_stock(struct tracer *t, struct task *k);
+void history_compare(struct tracer *t, struct task *k);
+void history_part(struct tracer *t, struct task *k);
 void history_look(struct tracer *t, struct task *k);
 void history_moved(struct tracer *t, struct fd_open *o, int64_t by);
 bool history_contested(

@@ -93,6 +93,22 @@ static ssize_t path_now(
 	return n;
 }
 
+/* A path that links of /proc have led to ourselves, where the task would have found
+ * itself. false: it is none. */
+static bool to_itself(const struct task *k, const char *ours, char *out, size_t size)
+{
+	unsigned pid, tid, end = 0, end2 = 0;
+
+	if (sscanf(ours, "/proc/%u%n/task/%u%n", &pid, &end, &tid, &end2) < 1 ||
+		pid != (unsigned)getpid() || (ours[end] && ours[end] != '/'))
+		return false;
+	int n = snprintf(out, size, "/proc/%d", k->process->pid);
+	if (end2)
+		n += snprintf(out + n, size - n, "/task/%d", k->tid);
+	snprintf(out + n, size - n, "%s", ours + (end2 ? end2 : end));
+	return true;
+}
+
 /*
  * The real path of what is found at a path, if it is that inode. Bytes, or 0; also if it
  * has another path by the time that we ask for it.
@@ -104,6 +120,8 @@ ssize_t found_path(struct tracer *t, struct task *k, const char *full,
 	struct stat st, now;
 	ssize_t n = path_now(t, k, full, &st, out);
 
+	if (n && strcmp(full, out) && to_itself(k, out, again, sizeof(again)))
+		return found_path(t, k, again, is, out);
 	if (!n || (is && (st.st_ino != is->st_ino || st.st_dev != is->st_dev)))
 		return 0;
 	if (!strcmp(full, out))

@@ -14,13 +14,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* Paths of open files may be others now. What was resolved before is not used again. */
 void new_epoch(struct fast *f)
 {
 	f->epoch++;
+	f->epoch_since = fast_tsc();
 	if (f->known.n > 4096)
 		map_fini(&f->known);
 }
@@ -336,6 +339,38 @@ bool history_contested(
 		o->busy = r->t1;
 	o->user = k->tid;
 	return is;
+}
+
+/*
+ * A copy of a table that others go on with, of a task that stands still: what they have
+ * made of it since is not in the copy.
+ */
+void history_compare(struct tracer *t, struct task *k)
+{
+	int last = k->files ? fdtrack_last(k->files) : -1;
+	char path[48];
+	struct stat st;
+
+	for (int fd = 0; fd <= last; fd++) {
+		const struct fd_open *o = fdtrack_get(k->files, fd);
+		if (!o)
+			continue;
+		const struct file *f = names_file(t->names, o->file);
+		bool late = o->late.path;
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", k->tid, fd);
+		if (stat(path, &st) < 0 ||
+			st.st_ino != (late ? o->late.inode : f->inode) ||
+			major(st.st_dev) != (late ? o->late.major : f->major) ||
+			minor(st.st_dev) != (late ? o->late.minor : f->minor))
+			fdtrack_close(t->fast->track, k->files, fd);
+	}
+}
+
+/* It has a table of its own from now on, and stands still. */
+void history_part(struct tracer *t, struct task *k)
+{
+	history_begin(t, k, k, false);
+	history_compare(t, k);
 }
 
 /* The same at a stop: those of the task itself can be asked. */
