@@ -12,6 +12,10 @@
 #include "layout.h"
 
 #define CTL(word) %gs:word
+/* Below, as a signed number, is nothing of the program's: mmap_min_addr, and the kernel's
+   half. To ask there would raise a signal, which the kernel sets back to its default
+   where it is blocked or ignored. */
+#define LOWEST    4096
 
 	.section .rodata
 	.globl hook_guarded, hook_free, hook_free_sys, hook_free_post, hook_free_end
@@ -141,12 +145,16 @@ hook_special:	/* from here to the next label rsi is in its control word */
 	movq	CTL(C_RDX), %rcx
 	cmpl	$SHAPE_VEC, %edx
 	je	vector
+	cmpq	$LOWEST, %rsi
+	jl	hook_fault_sum
 hook_sum_at:
 	cmpq	$0, 32(%rsi)		/* msg_control may bring descriptors: it stops */
 	jne	msg_control
 	movq	24(%rsi), %rcx		/* msg_iovlen, msg_iov */
 	movq	16(%rsi), %rsi
 1:	xorl	%eax, %eax
+	cmpq	$LOWEST, %rsi
+	jl	3f
 	cmpq	$1024, %rcx		/* IOV_MAX */
 	ja	3f
 	jrcxz	3f
@@ -177,15 +185,15 @@ two_sides:	/* sendfile: *rdx; the others: *rsi, *r10 */
 	cmpl	$40, R_NR(%r11)
 	jne	1f
 	movq	CTL(C_RDX), %rsi
-1:	testq	%rsi, %rsi
-	jz	2f
+1:	cmpq	$LOWEST, %rsi
+	jl	2f
 hook_two_at:
 	movq	(%rsi), %rax
 	movq	%rax, R_TWO_OFF1(%r11)
 2:	cmpl	$40, R_NR(%r11)
 	je	3f
-	testq	%r10, %r10
-	jz	3f
+	cmpq	$LOWEST, %r10
+	jl	3f
 	movq	(%r10), %rax
 	movq	%rax, R_TWO_OFF2(%r11)
 hook_two_end:
@@ -200,8 +208,10 @@ paths:
 	cmpl	$SHAPE_PATH0, %edx
 	je	1f
 	cmpl	$SHAPE_PATHS01, %edx
-	jne	hook_paths_at
+	jne	2f
 1:	movq	%rdi, %rsi
+2:	cmpq	$LOWEST, %rsi
+	jl	hook_fault_paths
 hook_paths_at:
 2:	movzbl	(%rsi,%rcx), %eax
 	movb	%al, R_PATHS(%r11,%rcx)
@@ -220,6 +230,8 @@ hook_paths_at:
 	movq	CTL(C_RSI), %rcx
 4:	movq	%rcx, %rsi
 	xorl	%ecx, %ecx
+	cmpq	$LOWEST, %rsi
+	jl	hook_fault_paths
 	movq	CTL(C_R8), %rdx
 5:	movzbl	(%rsi,%rcx), %eax
 hook_paths_end:
@@ -259,6 +271,8 @@ new_fd:
 	ja	3f
 	je	2f
 	movq	%rdi, %rsi
+2:	cmpq	$LOWEST, %rsi
+	jl	hook_fault_path
 hook_path_at:
 2:	movzbl	(%rsi,%rcx), %eax
 hook_path_end:
