@@ -83,20 +83,26 @@ static bool may_ask(const struct fast *f, const struct task *k)
 	bool inside = __atomic_load_n(&c->rec, __ATOMIC_ACQUIRE) - c->ring ==
 		      (head & (k->slot.size - 1));
 
-	return sane && inside && nr < NSHAPES && shape_opens(f->shape[nr]) &&
-	       !is_in_call(k->tid);
+	return sane && inside && nr < NSHAPES && shape_opens(f->shape[nr]);
 }
 
-/* Threads between two instructions get a while to leave them. */
+/* Threads between two instructions get a while to leave them, and a shorter one to come
+ * back from an open that waits for something. */
 static void await_askers(struct fast *f, const struct task *k)
 {
-	enum { TRIES = 1000, NAP_US = 100 };
+	enum { TRIES = 1000, FEW = 50, NAP_US = 100 };
+	unsigned tries = 0;
 
-	for (unsigned i = 0, tries = 0; i < f->nringed && tries < TRIES; i++)
-		for (; f->ringed[i] != k && f->ringed[i]->space == k->space &&
-			may_ask(f, f->ringed[i]) && tries < TRIES;
-			tries++)
+	for (unsigned i = 0; i < f->nringed; i++) {
+		const struct task *other = f->ringed[i];
+		if (other == k || other->space != k->space)
+			continue;
+		for (; tries < TRIES && may_ask(f, other); tries++) {
+			if (tries >= FEW && is_in_call(other->tid))
+				break;
 			usleep(NAP_US);
+		}
+	}
 }
 
 /* Nothing more is mapped, or asked from inside. */
