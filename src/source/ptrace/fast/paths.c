@@ -254,20 +254,27 @@ static void put_off(struct fast *f, const struct task *k, int fd, struct fd_open
 	f->lates = true;
 }
 
-static void name_file(struct tracer *t, struct task *k, const struct fast_rec *r, bool at,
-	const struct statx *x, struct fd_open *new)
+/* The path of a record as text: PATH_LEN bytes and one. */
+static void path_of(const struct fast_rec *r, char *out)
 {
 	const uint8_t *more = (const uint8_t *)r;
-	char path[PATH_LEN + 1];
-	int fd = (int)r->result;
 	uint64_t len;
 
 	memcpy(&len, more + R_NEW_LEN, sizeof(len));
 	len = len <= PATH_LEN ? len : PATH_LEN;
-	memcpy(path, more + R_NEW_PATH, len);
-	path[len] = 0;
+	memcpy(out, more + R_NEW_PATH, len);
+	out[len] = 0;
+}
+
+static void name_file(struct tracer *t, struct task *k, const struct fast_rec *r, bool at,
+	const struct statx *x, struct fd_open *new)
+{
+	char path[PATH_LEN + 1];
+	int fd = (int)r->result;
+
+	path_of(r, path);
 	int flags = new->flags;
-	bool told = len && (x->stx_mode & S_IFMT) != S_IFLNK;
+	bool told = *path && (x->stx_mode & S_IFMT) != S_IFLNK;
 	new->file = told ? reopened(t, k, path, x) : 0;
 	if (new->file)
 		return;
@@ -282,6 +289,26 @@ static void name_file(struct tracer *t, struct task *k, const struct fast_rec *r
 		new->file = found_file(t, k, fd, full, path_is_itself(path, flags), x);
 }
 
+/* What has not been asked in time, by its path alone. false: there is nothing. */
+static bool look(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c, struct statx *x)
+{
+	char path[PATH_LEN + 1];
+
+	path_of(r, path);
+	bool at = c->shape == SHAPE_OPEN1;
+	bool named = c->shape != SHAPE_NEWFD && *path &&
+		     (call_open_flags(r->arg, c->name) & O_TMPFILE) != O_TMPFILE;
+	uint32_t full =
+		named ? path_whole(t, k, at ? (int)r->arg[0] : AT_FDCWD, path) : 0;
+	int fd = full ? root_open(t, k, names_get(t->names, full), 0) : -1;
+	bool is = fd >= 0 && !statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+				     STATX_BASIC_STATS | STATX_MNT_ID, x);
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 /* A call has made a descriptor: what is it? */
 void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c)
@@ -294,13 +321,13 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 
 	history_closed(t, k, (int)r->result, r->t1);
 	memcpy(&got, more + R_NEW_STATX, sizeof(got));
-	if (got) { /* to be asked when it is used */
-		if (c->cuts && call_open_flags(r->arg, c->name) & O_TRUNC)
-			ends_forget_all(t->fast);
-		return;
-	}
 	memcpy(&kept, more + R_NEW_STAT, sizeof(kept));
 	struct statx x = as_statx(&kept);
+	if (got && c->cuts && call_open_flags(r->arg, c->name) & O_TRUNC)
+		ends_forget_all(t->fast);
+	/* To be asked when it is used, if it is there still. */
+	if (got && (!closes_later(t->fast, k, (int)r->result) || !look(t, k, r, c, &x)))
+		return;
 	if (c->shape == SHAPE_NEWFD) {
 		struct stat is;
 		stat_of(&x, &is);
@@ -322,7 +349,7 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	new.tid = k->tid;
 	new.fd = (int)r->result;
 	fdtrack_open(t->fast->track, k->files, (int)r->result, &new);
-	if (!new.seeks)
+	if (!new.seeks || got)
 		return;
 	ends_opened(t, k, r, &new, (int64_t)x.stx_size);
 }
