@@ -311,9 +311,9 @@ static int id_of(const char *name)
 /* The same by the kernel's own name for what is open, or by that of a socket. */
 static int file_id(int fd)
 {
-	char link[32], name[NAME_SIZE] = "";
+	char link[40], name[NAME_SIZE] = "";
 
-	sprintf(link, "/proc/self/fd/%d", fd);
+	sprintf(link, "/proc/thread-self/fd/%d", fd);
 	MUST(readlink(link, name, NAME_SIZE - 1));
 	return id_of(name);
 }

@@ -428,3 +428,99 @@ static void rights(struct me *m)
 		CHECK(!ended(pid));
 	}
 }
+
+static void *opens_own(void *id)
+{
+	struct me m = myself(P(id) % NSITES);
+	char name[16];
+
+	for (long i = 0; GET(&all->go); i++) {
+		sprintf(name, "of%ld.%ld", P(id), i % 10);
+		struct f f = open_f(name, O_WRONLY | O_CREAT);
+		put(&m, f, 2);
+		MUST(close(f.fd));
+	}
+	return NULL;
+}
+
+/* What a child finds open is what it was when it was born. */
+static void use_inherited(const char *dir)
+{
+	struct me m = myself(BY_ASM);
+	size_t len = strlen(dir);
+
+	for (int fd = 3; fd < 24; fd++) {
+		if (fcntl(fd, F_GETFL) < 0)
+			continue;
+		struct f f = { fd, file_id(fd) };
+		if (!strncmp(all->file[f.id].name, dir, len))
+			put(&m, f, 3);
+	}
+	_exit(0);
+}
+
+/* Children are born while other threads open and close. */
+static void heirs(struct me *m)
+{
+	char dir[NAME_SIZE];
+	pthread_t t[3];
+
+	put_hot(m, null_f(), 100);
+	strcat(getcwd(dir, NAME_SIZE - 4), "/of");
+	SET(&all->go, 1);
+	for (long i = 0; i < 3; i++)
+		t[i] = thread_of(opens_own, (void *)i);
+	for (long i = 0; i < 60 * times; i++) {
+		pid_t pid = MUST(fork());
+		if (!pid)
+			use_inherited(dir);
+		CHECK(!ended(pid));
+	}
+	SET(&all->go, 0);
+	for (int i = 0; i < 3; i++)
+		CHECK(!pthread_join(t[i], NULL));
+}
+
+static void *dups_own(void *id)
+{
+	struct me m = myself(P(id) % NSITES);
+	char name[16];
+
+	sprintf(name, "dup%ld", P(id));
+	struct f f = open_f(name, O_WRONLY | O_CREAT);
+	for (long i = 0; i < 400 * times; i++) {
+		struct f d = { MUST(fcntl(f.fd, i % 2 ? F_DUPFD : F_DUPFD_CLOEXEC, 3)),
+			f.id };
+		put(&m, d, 3);
+		MUST(close(d.fd));
+	}
+	return NULL;
+}
+
+static void *has_parted(void *done)
+{
+	struct me m = myself(BY_LIBC);
+
+	/* close_range(2), CLOSE_RANGE_UNSHARE: Linux 5.9 */
+	if (syscall(436, 1000, 2000, 2) < 0)
+		return done;
+	for (long i = 0; i < 300 * times; i++) {
+		struct f f = open_f("parted", O_WRONLY | O_CREAT);
+		put(&m, f, 5);
+		MUST(close(f.fd));
+	}
+	return done;
+}
+
+/* Threads give and take the same numbers, by fcntl(2), and one with a table of its own.
+ */
+static void numbers(struct me *m)
+{
+	pthread_t t[4];
+
+	put_hot(m, null_f(), 100);
+	for (long i = 0; i < 4; i++)
+		t[i] = thread_of(i < 3 ? dups_own : has_parted, (void *)i);
+	for (int i = 0; i < 4; i++)
+		CHECK(!pthread_join(t[i], NULL));
+}

@@ -413,3 +413,31 @@ static void trap(struct me *m)
 	}
 #endif
 }
+
+/* Who ignores a signal goes on doing so, whatever pointers it passes on. */
+static void ignores(struct me *m)
+{
+	static const long bad[] = { 0, 8, -1, -4096 };
+	struct f f = null_f();
+	struct sigaction now;
+	sigset_t set;
+
+	put_hot(m, f, 100);
+	signal(SIGSEGV, SIG_IGN);
+	for (long i = 0; i < 100 * times; i++) {
+		const void *p = (const void *)bad[i % 4];
+
+		CHECK(open(p, O_RDONLY) < 0 && errno == EFAULT);
+		CHECK(unlink(p) < 0 && errno == EFAULT);
+		CHECK(io(m, WRITEV, f, p, 1) == -EFAULT);
+		MUST(sigaction(SIGSEGV, NULL, &now));
+		CHECK(now.sa_handler == SIG_IGN);
+	}
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	for (long i = 0; i < 100; i++)
+		CHECK(open((const char *)bad[i % 4], O_RDONLY) < 0 && errno == EFAULT);
+	MUST(sigprocmask(SIG_BLOCK, NULL, &set));
+	CHECK(sigismember(&set, SIGSEGV));
+}

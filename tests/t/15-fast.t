@@ -32,7 +32,7 @@ seen() {	# what all the runs before have done, at once: that is quicker
 
 each='barrier|barrier 16 2 10 0|barrier 16 2 10 1|signals alt eintr|jump|jump alt eintr|cancel|births|execs|forks|
 trap block|trap ignore|trap handle|faults|bad|regs'
-more='signals|stopcont|trap|outlive|files|rename|shorts|
+more='signals|stopcont|trap|outlive|files|rename|heirs|numbers|ignores|shorts|
 shorts signals|shorts filter|tsync|chdirs|cwds|fs_kin|rmdirs|jailed|jailed mounts|reopen|dups|dup_race|accepts|shared|append|
 seeks|late|kin|many|rights|limit_as|
 limit_files|gs|gs hot|jit|selfmod|selfmod part|reload|own_filter|own_filter hot|own_filter hot pc|
@@ -151,6 +151,19 @@ for i in range(50):
 	done
 	is "directories move, are exchanged, removed and gone through: each file is where it was written ($mode)" \
 		"$(cd w && /usr/bin/python3 "$ROOT/tests/dirs.py" "$IOPS" 1 $((12 * TIMES)) $opt)" many
+	"$IOPS" run $opt --json -o got.json -- /usr/bin/python3 -c "
+for i in range(100): open('/proc/mounts').read(); open('/proc/net/dev').read()"
+	is "links of /proc to who asks lead to itself ($mode)" \
+		"$(json got.json 'sorted(f["path"].replace(str(j["run"]["pids"][0]), "PID") for f in j["by"]["file"] if f["path"].startswith("/proc"))')" \
+		"['/proc/PID/mounts', '/proc/PID/net/dev']"
+	(sleep 0.5; mv w/log w/log.1) &
+	"$IOPS" run $opt --json -o got.json -- /usr/bin/python3 -c "
+import os, time
+f = open('w/log', 'w'); end = time.monotonic() + 1.2
+while time.monotonic() < end: os.write(f.fileno(), b'x')"
+	wait $!
+	is "what somebody else renames is noticed ($mode)" \
+		"$(json got.json 'sorted(f["path"].split("/")[-1] for f in j["by"]["file"] if "/w/log" in f["path"] and f["write"]["operations"])')" "['log', 'log.1']"
 	rm -rf w; mkdir w
 	(cd w && "$HELP/denied" 332 "$IOPS" run $opt -l ../1.iops --wait --by file,process,thread,type,kind --json -o ../1.got -- \
 		"$HELP/hot" -o ../1.want shorts >../out.txt 2>&1)
