@@ -46,6 +46,7 @@ static const struct scenario scenarios[] = {
 	S(ignores, 20),
 	S(shorts, 30),
 	S(tsync, 30),
+	S(filtered, 0),
 	S(chdirs, 30),
 	S(cwds, 30),
 	S(fs_kin, 30),

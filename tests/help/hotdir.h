@@ -165,6 +165,28 @@ static void *makes_shorts(void *id)
 	return NULL;
 }
 
+static void *is_filtered(void *id)
+{
+	forbid_statx(0);
+	return makes_shorts(id);
+}
+
+/* MILLISECONDS: of threads that open files all the time one is under such a filter. */
+static void filtered(struct me *m)
+{
+	pthread_t t[4];
+
+	(void)m;
+	begin();
+	SET(&all->go, 1);
+	for (long i = 0; i < 4; i++)
+		t[i] = thread_of(i ? makes_shorts : is_filtered, (void *)i);
+	nap(1000 * arg(0, 10));
+	SET(&all->go, 0);
+	for (int i = 0; i < 4; i++)
+		CHECK(!pthread_join(t[i], NULL));
+}
+
 /* The filter comes upon threads that open files all the time. */
 static void tsync(struct me *m)
 {

@@ -33,7 +33,7 @@ seen() {	# what all the runs before have done, at once: that is quicker
 each='barrier|barrier 16 2 10 0|barrier 16 2 10 1|signals alt eintr|jump|jump alt eintr|cancel|births|execs|forks|
 trap block|trap ignore|trap handle|faults|bad|regs'
 more='signals|stopcont|trap|outlive|files|rename|heirs|numbers|ignores|shorts|
-shorts signals|shorts filter|tsync|chdirs|cwds|fs_kin|rmdirs|jailed|jailed mounts|reopen|dups|dup_race|accepts|shared|append|
+shorts signals|shorts filter|tsync|filtered|chdirs|cwds|fs_kin|rmdirs|jailed|jailed mounts|reopen|dups|dup_race|accepts|shared|append|
 seeks|late|kin|many|rights|limit_as|
 limit_files|gs|gs hot|jit|selfmod|selfmod part|reload|own_filter|own_filter hot|own_filter hot pc|
 tsc|tsc hot|dispatch|sigsys|int80|unmap|unmap protect|unmap over|scribble'

@@ -108,4 +108,13 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; 
 else
 	skip "redis is not installed"
 fi
+survived=0
+for _ in 1 2 3 4 5 6; do
+	"$HELP/hot" -o filtered.json filtered 600 & pid=$!
+	sleep 0.2
+	timeout 10 "$IOPS" attach -q -d 0.2 -o /dev/null $pid
+	wait $pid && survived=$((survived + 1))
+done
+is "one of several threads under a filter of its own: nothing is asked by it" $survived 6
+
 plan
