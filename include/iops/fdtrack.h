@@ -60,6 +60,11 @@ int fdtrack_open(
 int fdtrack_dup(
 	struct fdtrack *t, struct fd_table *table, int from, int to, bool cloexec);
 void fdtrack_close(struct fdtrack *t, struct fd_table *table, int fd);
+
+/* Times of fd_open.since: when a number was given by dup(2), and a close at that time,
+ * which is not of what came later. */
+void fdtrack_since(struct fd_table *table, int fd, uint64_t when);
+void fdtrack_close_old(struct fdtrack *t, struct fd_table *table, int fd, uint64_t when);
 void fdtrack_close_range(
 	struct fdtrack *t, struct fd_table *table, unsigned from, unsigned to);
 void fdtrack_set_cloexec(struct fd_table *table, int fd, bool on);

@@ -13,6 +13,7 @@
 struct fd_slot {
 	struct fd_open *open;
 	bool cloexec;
+	uint64_t since; /* the number was given, if later than what is open was opened */
 };
 
 struct fd_table {
@@ -146,8 +147,8 @@ int fdtrack_open(
 	*open = *what;
 	open->refs = 1;
 	let_go(&table->slot[fd]);
-	table->slot[fd] =
-		(struct fd_slot){ open, what->flags != -1 && what->flags & O_CLOEXEC };
+	table->slot[fd] = (struct fd_slot){ .open = open,
+		.cloexec = what->flags != -1 && what->flags & O_CLOEXEC };
 	return 0;
 }
 
@@ -166,8 +167,22 @@ int fdtrack_dup(struct fdtrack *t, struct fd_table *table, int from, int to, boo
 		return err == -EBADF ? 0 : err;
 	open->refs++;
 	let_go(&table->slot[to]);
-	table->slot[to] = (struct fd_slot){ open, cloexec };
+	table->slot[to] = (struct fd_slot){ .open = open, .cloexec = cloexec };
 	return 0;
+}
+
+void fdtrack_since(struct fd_table *table, int fd, uint64_t when)
+{
+	if (fd >= 0 && fd < table->n && table->slot[fd].open)
+		table->slot[fd].since = when;
+}
+
+void fdtrack_close_old(struct fdtrack *t, struct fd_table *table, int fd, uint64_t when)
+{
+	const struct fd_open *o = fdtrack_get(table, fd);
+
+	if (o && when > o->since && when > table->slot[fd].since)
+		fdtrack_close(t, table, fd);
 }
 
 void fdtrack_close(struct fdtrack *t, struct fd_table *table, int fd)

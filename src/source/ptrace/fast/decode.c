@@ -237,10 +237,12 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 		/* fall through */
 	case ROLE_DUP:
 		fdtrack_dup(track, k->files, (int)arg[0], (int)ret, false);
+		fdtrack_since(k->files, (int)ret, when);
 		break;
 	case ROLE_DUP_TO:
 		if (arg[0] != arg[1])
 			fdtrack_dup(track, k->files, (int)arg[0], (int)arg[1], false);
+		fdtrack_since(k->files, (int)arg[1], when);
 		break;
 	case ROLE_ROOT:
 		found_all(t, k);
@@ -295,7 +297,8 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 	} else if (c->role == ROLE_SIZE || c->role == ROLE_GROW) {
 		resized(t, k, c, r);
 	} else if (c->role != ROLE_DATA) {
-		decode_role(t, k, c, r->arg, r->result, r->t0);
+		decode_role(t, k, c, r->arg, r->result,
+			c->role == ROLE_CLOSE ? r->t0 : r->t1);
 	}
 	return true;
 }

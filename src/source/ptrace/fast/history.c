@@ -57,10 +57,7 @@ bool history_seeks(struct tracer *t, uint32_t file)
 /* Closed at that time: not what was opened under that number since then. */
 void history_closed(struct tracer *t, struct task *k, int fd, uint64_t when)
 {
-	const struct fd_open *o = fdtrack_get(k->files, fd);
-
-	if (o && when > o->since)
-		fdtrack_close(t->fast->track, k->files, fd);
+	fdtrack_close_old(t->fast->track, k->files, fd, when);
 }
 
 /* Another descriptor of the same open file, to be found by asking the kernel. */
