@@ -130,7 +130,7 @@ static void shorts(struct me *m)
 	put_many(m, "", "warm", 100);
 	if (word("signals")) {
 		handle(SIGALRM, on_alarm, SA_RESTART);
-		every(97);
+		every(250);
 	}
 	if (word("filter"))
 		forbid_statx(0);

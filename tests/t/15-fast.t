@@ -156,11 +156,14 @@ for i in range(100): open('/proc/mounts').read(); open('/proc/net/dev').read()"
 	is "links of /proc to who asks lead to itself ($mode)" \
 		"$(json got.json 'sorted(f["path"].replace(str(j["run"]["pids"][0]), "PID") for f in j["by"]["file"] if f["path"].startswith("/proc"))')" \
 		"['/proc/PID/mounts', '/proc/PID/net/dev']"
-	(sleep 0.5; mv w/log w/log.1) &
-	"$IOPS" run $opt --json -o got.json -- /usr/bin/python3 -c "
+	rm -f w/log*
+	(while [ ! -s w/log ]; do sleep 0.05; done; sleep 0.2; mv w/log w/log.1) &
+	timeout -s KILL 60 "$IOPS" run $opt --json -o got.json -- /usr/bin/python3 -c "
 import os, time
-f = open('w/log', 'w'); end = time.monotonic() + 1.2
-while time.monotonic() < end: os.write(f.fileno(), b'x')"
+f = open('w/log', 'w'); end = None
+while not end or time.monotonic() < end:
+    os.write(f.fileno(), b'x')
+    if not end and os.path.exists('w/log.1'): end = time.monotonic() + 0.5"
 	wait $!
 	is "what somebody else renames is noticed ($mode)" \
 		"$(json got.json 'sorted(f["path"].split("/")[-1] for f in j["by"]["file"] if "/w/log" in f["path"] and f["write"]["operations"])')" "['log', 'log.1']"

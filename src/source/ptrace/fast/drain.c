@@ -11,8 +11,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
-enum { EPOCH_TICKS = 1 << 28 /* about a tenth of a second */ };
-
 /* A ring at its next record. */
 struct cursor {
 	struct task *task;
@@ -180,7 +178,7 @@ unsigned drain_all(struct tracer *t)
 	f->pass++;
 	fast_clock_look(&f->clock);
 	uint64_t until = fast_tsc();
-	if (until - f->epoch_since >= EPOCH_TICKS)
+	if (until - f->epoch_since >= OTHERS_TICKS)
 		new_epoch(f); /* who is not traced may rename as well */
 	if (f->nringed > 16 && !(c = malloc(f->nringed * sizeof(*c))))
 		return 0;

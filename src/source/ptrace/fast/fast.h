@@ -197,6 +197,9 @@ struct fast_dir {
 	uint64_t since;
 };
 
+/* About a tenth of a second: in which others, who are not traced, may change paths. */
+enum { OTHERS_TICKS = 1 << 28 };
+
 enum { RING_PARTS = 1024, FAST_DIRS = 512, FAST_LATE = 64 };
 
 struct fast {

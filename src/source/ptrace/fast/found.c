@@ -16,8 +16,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { DIR_TICKS = 1 << 28 /* about a tenth of a second: somebody else may rename */ };
-
 void stat_of(const struct statx *x, struct stat *st)
 {
 	*st = (struct stat){
@@ -169,27 +167,36 @@ static uint32_t parent_of(struct tracer *t, const char *path)
 	return base ? names_add(t->names, path, base == path ? 1 : base - path) : 0;
 }
 
-/* Where a path leads that is a link, by its text, whatever is there now. 0: it is none.
- */
+/* Where a path leads, if its last part is a link in that directory: a name. 0: it is
+ * none, or one of /proc. */
+static uint32_t link_target(
+	struct tracer *t, struct task *k, const char *path, uint32_t dir)
+{
+	char to[PATH_MAX];
+	ssize_t n = root_link(t, k, path, to, sizeof(to) - 1);
+
+	if (n <= 0)
+		return 0;
+	to[n] = 0;
+	if (!strncmp(to, "/proc/", 6))
+		return 0;
+	return path_below(t, *to == '/' ? root_of(t, k) : dir, to);
+}
+
+/* The same to where there is no link any more, by the text alone. */
 static uint32_t by_text(struct tracer *t, struct task *k, uint32_t path)
 {
 	enum { LINKS = 16 };
-	char to[PATH_MAX];
 	uint32_t name = 0;
 
 	for (int i = 0; path && i < LINKS; i++) {
-		ssize_t n =
-			root_link(t, k, names_get(t->names, path), to, sizeof(to) - 1);
-		if (n <= 0)
-			return name;
-		to[n] = 0;
-		if (strstr(to, "..") || !strncmp(to, "/proc/", 6))
+		const char *text = names_get(t->names, path);
+		path = link_target(t, k, text, parent_of(t, text));
+		if (path && strstr(names_get(t->names, path), ".."))
 			return 0;
-		uint32_t from = *to == '/' ? root_of(t, k)
-					   : parent_of(t, names_get(t->names, path));
-		path = name = path_below(t, from, to);
+		name = path ? path : name;
 	}
-	return 0;
+	return path ? 0 : name;
 }
 
 /* The real path of a directory, if it is known. As long as records are to come it may be
@@ -216,7 +223,7 @@ static struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *ful
 	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
 
 	if (d->name == name && d->epoch == t->fast->epoch && d->pid == seen_by(k) &&
-		fast_tsc() - d->since < DIR_TICKS)
+		fast_tsc() - d->since < OTHERS_TICKS)
 		return d->real ? d : NULL;
 	uint32_t real = name ? real_dir(t, k, name) : 0;
 	d = dir_put(t, k, name);
@@ -275,32 +282,17 @@ uint32_t found_real(struct tracer *t, struct task *k, uint32_t full)
 	return real ? real : full;
 }
 
-/* Where the last part of a path leads, if that is a link: a whole path; NULL: it is none.
- */
-static const char *link_target(
-	struct tracer *t, struct task *k, const char *full, const struct fast_dir *d)
-{
-	char to[PATH_MAX];
-	ssize_t n = d ? root_link(t, k, full, to, sizeof(to) - 1) : 0;
-
-	if (n <= 0)
-		return NULL;
-	to[n] = 0;
-	if (!strncmp(to, "/proc/", 6))
-		return NULL;
-	return names_get(t->names, *to == '/' ? path_below(t, root_of(t, k), to)
-					      : path_below(t, d->real, to));
-}
-
 /* What it leads to may be elsewhere by now: the text tells where it was. */
 static const char *follow(struct tracer *t, struct task *k, const char *full)
 {
 	enum { LINKS = 16 };
-	const char *next = full;
 
-	for (int i = 0; i < LINKS && next && ends_in_name(next); i++) {
-		full = next;
-		next = link_target(t, k, full, dir_of(t, k, full));
+	for (int i = 0; i < LINKS; i++) {
+		const struct fast_dir *d = dir_of(t, k, full);
+		uint32_t next = d ? link_target(t, k, full, d->real) : 0;
+		if (!next || !ends_in_name(names_get(t->names, next)))
+			break;
+		full = names_get(t->names, next);
 	}
 	return full;
 }

@@ -16,8 +16,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ROOT_TICKS = 1 << 28 /* about a tenth of a second */ };
-
 /* It has another working directory, or another root. */
 void path_moved(struct task *k)
 {
@@ -60,7 +58,7 @@ static bool is_own(struct tracer *t, struct task *k)
 	uint64_t now = fast_tsc();
 	char path[PATH_MAX];
 
-	if (p->root_since && now - p->root_since < ROOT_TICKS && !p->apart)
+	if (p->root_since && now - p->root_since < OTHERS_TICKS && !p->apart)
 		return p->own_root;
 	p->root_since = now;
 	/* Each thread may have one, or mounts. */
