@@ -16,6 +16,18 @@ strace="strace -f --seccomp-bpf -e trace=read,write,pread64,pwrite64,readv,write
 
 middle() { sort -n "$1" | sed -n "$((($(wc -l <"$1") + 1) / 2))p"; }
 
+# A command that stands still until it is attached to.
+attached() {
+	# shellcheck disable=SC2016
+	sh -c 'kill -STOP $$; exec "$@"' sh "$@" & pid=$!
+	until grep -q '^State:.T' /proc/$pid/status; do sleep 0.01; done
+	$IOPS attach -q -o /dev/null $pid & tracer=$!
+	while grep -q '^TracerPid:.0' /proc/$pid/status; do sleep 0.01; done
+	sleep 0.1
+	kill -CONT $pid
+	wait $pid $tracer
+}
+
 # What an operation costs, by the program's own clock: least, and in the middle.
 each() {	# title SIZE N rw|file
 	rm -f ns.*
@@ -23,12 +35,13 @@ each() {	# title SIZE N rw|file
 		"$HELP/loop" "$4" "$3" "$2" >>ns.bare
 		$iops "$HELP/loop" "$4" "$3" "$2" >>ns.iops
 		$filter "$HELP/loop" "$4" "$3" "$2" >>ns.filter
+		attached "$HELP/loop" "$4" "$3" "$2" >>ns.attach
 		$logs "$HELP/loop" "$4" "$3" "$2" >>ns.log
 		taskset -c 0 "$HELP/loop" "$4" "$3" "$2" >>ns.bare1
 		taskset -c 0 $iops "$HELP/loop" "$4" "$3" "$2" >>ns.iops1
 		$strace "$HELP/loop" "$4" $(($3 / 50)) "$2" >>ns.strace
 	done
-	for what in bare iops filter log strace bare1 iops1; do
+	for what in bare iops filter attach log strace bare1 iops1; do
 		echo "$what $(sort -n ns.$what | head -1) $(middle ns.$what)"
 	done | awk -v t="$1" '
 		{ least[$1] = $2; mid[$1] = $3 }
@@ -36,6 +49,7 @@ each() {	# title SIZE N rw|file
 		END {
 			printf "%-28s bare %.0f ns; iops %s\n", t, mid["bare"], over("iops", "bare")
 			printf "%-28s a filter alone %s\n", "", over("filter", "bare")
+			printf "%-28s attached to %s\n", "", over("attach", "bare")
 			printf "%-28s with the log %s\n", "", over("log", "bare")
 			printf "%-28s strace %s: %.0f times iops\n", "", over("strace", "bare"), (mid["strace"] - mid["bare"]) / (mid["iops"] - mid["bare"])
 			printf "%-28s all on one CPU: iops %s\n", "", over("iops1", "bare1")

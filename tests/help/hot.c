@@ -69,6 +69,7 @@ static const struct scenario scenarios[] = {
 #ifdef __x86_64__
 	S(jump, 40),
 	S(gs, 0),
+	S(far, 50),
 	S(jit, 10),
 	S(selfmod, 0),
 	S(reload, 0),

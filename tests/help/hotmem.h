@@ -89,6 +89,33 @@ static void run_code(struct me *m, const void *code, int c, struct f f, long cou
 		CHECK(book(m, c, f, fn(f.fd, calls[c].wr ? pattern : sink, 5)) == 5);
 }
 
+/* Calls right behind an instruction that finds its memory by its own address. */
+__asm__(".text\n.p2align 4\n"
+	".type far_lea, @function\nfar_lea:\n.cfi_startproc\n"
+	"mov $5, %edx\nmov $1, %eax\nlea far_text(%rip), %rsi\nsyscall\nret\n"
+	".cfi_endproc\n.size far_lea, . - far_lea\n"
+	".type far_mov, @function\nfar_mov:\n.cfi_startproc\n"
+	"mov $1, %eax\nmov far_size(%rip), %rdx\nsyscall\nret\n"
+	".cfi_endproc\n.size far_mov, . - far_mov\n"
+	".section .rodata\nfar_text: .ascii \"vwxyz\"\nfar_size: .quad 5\n.text\n");
+extern long far_lea(int fd, const void *text, long size);
+extern long far_mov(int fd, const void *text, long size);
+
+static void far(struct me *m)
+{
+	struct f f = new_file("far");
+	long n = 100L * times;
+
+	for (long i = 0; i < n; i++) {
+		CHECK(book(m, WRITE, f, far_lea(f.fd, NULL, 0)) == 5);
+		CHECK(book(m, WRITE, f, far_mov(f.fd, "abcde", 0)) == 5);
+	}
+	char *p = mmap(NULL, (size_t)n * 10, PROT_READ, MAP_SHARED, f.fd, 0);
+	CHECK(p != MAP_FAILED);
+	for (long i = 0; i < n; i++)
+		CHECK(!memcmp(p + i * 10, "vwxyzabcde", 10));
+}
+
 /* [text]: code that is made while it runs; or copied, as it is now, from hot text. */
 static void jit(struct me *m)
 {

@@ -35,7 +35,7 @@ trap block|trap ignore|trap handle|faults|bad|regs'
 more='signals|stopcont|trap|outlive|files|rename|heirs|numbers|ignores|shorts|
 shorts signals|shorts filter|tsync|filtered|chdirs|cwds|fs_kin|rmdirs|jailed|jailed mounts|reopen|dups|dup_race|accepts|shared|append|
 seeks|late|kin|many|rights|limit_as|
-limit_files|gs|gs hot|jit|selfmod|selfmod part|reload|own_filter|own_filter hot|own_filter hot pc|
+limit_files|gs|gs hot|far|jit|selfmod|selfmod part|reload|own_filter|own_filter hot|own_filter hot pc|
 tsc|tsc hot|dispatch|sigsys|int80|unmap|unmap protect|unmap over|scribble'
 # Not for what lies in text that others copy or write to, or what counts its own address
 # space: nobody who patches and maps can do that.

@@ -93,6 +93,65 @@ timeout 10 "$IOPS" attach -q -d 0.3 --json -o f.json $pid
 wait $pid
 is "a handler of SIGSYS of its own" "$(cat handler.txt) $(json f.json "$all_verified"' and j["total"]["write"]["operations"] > 10')" "200 True"
 
+# begin_py FILE: in the background, up to where it is ready
+begin_py() {
+	rm -f ready
+	/usr/bin/python3 "$1" >"$1.txt" & pid=$!
+	while [ ! -s ready ]; do sleep 0.05; done
+}
+cat >asks.py <<'EOP'
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+none, old, seen = bytes(200), ctypes.create_string_buffer(b"\xff" * 200), set()
+fd = os.open("/dev/null", os.O_WRONLY)
+open("ready", "w").write("x")
+for i in range(400):
+    for action in None, none:
+        seen.add((libc.sigaction(31, action, old), bytes(old)[:16] == bytes(16)))
+    os.write(fd, b"x")
+    time.sleep(0.002)
+print(seen)
+EOP
+begin_py asks.py
+before=$(first)
+timeout 10 "$IOPS" attach -q -d 0.4 --json -o h.json $pid
+is "SIGSYS is looked at and set to its default: no handler is there, and none is lost" "$(clean) $(json h.json "$all_verified"' and j["run"]["fast_path"]["operations"] > 20 + 3 * j["run"]["fast_path"]["stopped"]')" "$before True"
+wait $pid
+is "... for the program there was none" "$(cat asks.py.txt)" "{(0, True)}"
+
+cat >made.py <<'EOP'
+import ctypes, mmap, os, time
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(b"\xb8\x01\x00\x00\x00\x0f\x05\xc3")        # mov $1, %eax; syscall; ret
+at = ctypes.addressof(ctypes.c_char.from_buffer(page))
+write = ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long, ctypes.c_char_p, ctypes.c_long)(at)
+fd, good = os.open("made", os.O_WRONLY | os.O_CREAT, 0o600), 0
+open("ready", "w").write("x")
+until = time.monotonic() + 0.8
+n = 0
+while time.monotonic() < until:
+    good += write(fd, b"abc", 3) == 3
+    n += 1
+print(n == good, os.fstat(fd).st_size == 3 * n)
+EOP
+begin_py made.py
+timeout 10 "$IOPS" attach -q -d 0.4 --json -o i.json $pid
+is "where no site can be patched a call takes one signal, and no more" "$(json i.json "$all_verified"' and j["run"]["fast_path"]["operations"] > 100 + 30 * j["run"]["fast_path"]["stopped"]')" True
+wait $pid
+is "... and the program is none the wiser" "$(cat made.py.txt)" "True True"
+
+# The tracer is held up, so that the ring is full: it is larger from then on.
+"$HELP/loop" rw 20000000 1 >/dev/null & pid=$!
+"$IOPS" attach -q --json -o k.json $pid & attach=$!
+tracer=0
+while [ "$tracer" = 0 ]; do sleep 0.1; tracer=$(sed -n 's/TracerPid:\t//p' /proc/$pid/status); done
+sleep 0.3
+kill -STOP "$tracer"; sleep 0.2; kill -CONT "$tracer"; sleep 0.5
+size=$(awk '/memfd:iops/ { ours = 1 } ours && $1 == "Rss:" { print $2; exit }' /proc/$pid/smaps)
+kill -INT $attach; wait $attach
+is "a ring that was full grows" "$((size > 200)) $(json k.json "$all_verified")" "1 True"
+kill -KILL $pid; wait $pid 2>/dev/null
+
 if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
 	port=$((20000 + $$ % 10000))
 	redis-server --port $port --save '' >/dev/null & pid=$!

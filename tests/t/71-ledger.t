@@ -83,9 +83,10 @@ done
 mode=--backend=proc
 try "counters" 'l["storage_read_bytes"] == S and "file_read_bytes" not in l' drop:big read:big
 
-# Threads and children have accounts of their own; their sum is told.
+# Threads and children have accounts of their own; their sum is told. To make a file the
+# file system may have to read blocks of its own.
 "$IOPS" run --json -o t.json -- sh -c '"$0" drop:big read:big | cat >own; "$0" read:big | cat >own2; sh -c "echo x >f"' "$m"
-is "accounts of a tree" "$(json t.json '[(l["accounts"], l["storage_read_bytes"], l["storage_write_bytes"] >= 12288, j["run"]["verified"]["threads"]) for l in [j["ledger"]]]')" "[(6, $size, True, 6)]"
+is "accounts of a tree" "$(json t.json '[(l["accounts"], 0 <= l["storage_read_bytes"] - '$size' < 65536, l["storage_write_bytes"] >= 12288, j["run"]["verified"]["threads"]) for l in [j["ledger"]]]')" "[(6, True, True, 6)]"
 "$IOPS" run --json -o u.json -- "$m" read:big >/dev/null
 "$IOPS" merge --json -o m.json t.json u.json
 is "sums of reports" "$(json m.json '[j["ledger"][k] for k in ("accounts", "rchar", "storage_read_bytes")]')" \

@@ -111,14 +111,18 @@ static void retreat(struct place *p)
 static void *watch(void *arg)
 {
 	struct place *p = arg;
-	struct timespec nap = { 0, WATCH_US * 1000 };
 	uint64_t at = 0, waited = 0, stops = 0;
 
 	while (!p->ended) {
+		struct timespec until;
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += WATCH_US * 1000;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
 		if (!p->down)
 			sem_wait(&p->wake);
 		else
-			nanosleep(&nap, NULL);
+			sem_timedwait(&p->wake, &until);
 		uint64_t now = now_ns(), w = waited_ns(p->tracer), n = p->stops;
 		if (p->down && at && n - stops < FEW && (w - waited) * 2 > now - at)
 			retreat(p);

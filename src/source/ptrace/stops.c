@@ -84,6 +84,12 @@ static void detach_group(struct tracer *t, struct space *s, bool late)
 	free(g.task);
 }
 
+/* Stopping for so long that something must stand in the way. */
+static bool is_late(const struct tracer *t)
+{
+	return tracer_now(t) - t->stopping_ns > LATE_NS;
+}
+
 static void go_on(struct tracer *t, struct task *k, int sig)
 {
 	if (!t->stopping) {
@@ -96,6 +102,8 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 		if (k->status >> 16 != PTRACE_EVENT_STOP)
 			ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 		resume(t, k, sig);
+	} else if (k->lender && !is_late(t)) {
+		resume(t, k, sig); /* its parent cannot stop before it has gone on */
 	} else {
 		k->waits = true;
 		if (t->ntasks < FEW_TASKS)
@@ -398,7 +406,7 @@ static void add_space(struct tracer *t, struct task *k, void *arg)
 
 /*
  * Now and then while stopping. A parent that sleeps in vfork(2) stops only when its child
- * has gone on: then the code stays patched, which does no harm.
+ * has gone on: if that takes long the code stays patched, which does no harm.
  */
 void stops_tick(struct tracer *t)
 {
@@ -407,7 +415,7 @@ void stops_tick(struct tracer *t)
 	if (now < t->tick_ns || !now)
 		return;
 	t->tick_ns = now + TICK_NS;
-	bool late = now - t->stopping_ns > LATE_NS;
+	bool late = is_late(t);
 	struct waiting w = { .space = calloc(t->ntasks + 1, sizeof(*w.space)) };
 	if (w.space)
 		tasks_each(t, add_space, &w);

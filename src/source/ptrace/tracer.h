@@ -130,6 +130,8 @@ struct task {
 	bool dispatched;     /* its calls raise SIGSYS, but those of the hook */
 	bool aside;          /* and but the one at hand, which stops twice */
 	bool unblocked;      /* it had SIGSYS blocked */
+	bool asks_handler;   /* the one at hand is about our handler of SIGSYS: */
+	uint64_t act, old;   /* its arguments */
 	bool waits;          /* stands until all do that share its memory */
 	bool stopped_before; /* has had its first stop, which wakes nobody */
 	bool held_back;      /* not to run before its parent has told of it */

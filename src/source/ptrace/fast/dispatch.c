@@ -3,9 +3,9 @@
  *
  * Syscall user dispatch (Linux 6.4 lets a tracer switch it on) makes every call raise
  * SIGSYS that is not made from the hook's pages. The tracer keeps the signal from the
- * program and patches the call site there and then, whatever the call. Of a site that
- * cannot be patched, or a call that has to stop, the call is made again with dispatch
- * switched off, between two stops as ever.
+ * program and leads it into the hook, whatever the call; a site is patched when it has
+ * been met a few times. A call that has to stop is made again with dispatch switched
+ * off, between two stops as ever.
  *
  * When the tracer dies the kernel clears the byte that it looks at first (guard.c). A
  * signal that is on its way then finds a handler in the second page: setup_orphan.
@@ -17,6 +17,7 @@
 #include <linux/prctl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -26,6 +27,7 @@
 static const enum __ptrace_request SET_DISPATCH = 0x4210, GET_DISPATCH = 0x4211;
 enum { USER_DISPATCH = 2 };
 enum { IN_64_BITS = 0x33 /* cs */ };
+enum { PATCH_AT = 4 }; /* signals of a site: a patch takes as long as some of them */
 
 struct dispatch_config {
 	uint64_t mode, selector, offset, len;
@@ -165,10 +167,13 @@ static int keep_handler(struct tracer *t, struct task *k)
 	uint64_t mask = 0;
 	struct signal_state now;
 	struct stand s = { .call_at = HOOK_AT + (uint64_t)(hook_free_sys - hook_code) };
+	uint16_t call = 0;
 
 	ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask);
 	if ((!mask && !k->unblocked) || k->space->locked ||
 		tracee_signal(k->tid, SIGSYS, &now) < 0 || now.caught ||
+		tracee_read(k->tid, s.call_at, &call, sizeof(call)) != sizeof(call) ||
+		memcmp(&call, hook_free_sys, sizeof(call)) != 0 ||
 		stand_begin(t, k, &s) < 0)
 		return 0;
 	int err = set_handler(t, k, &s, ACTION_AT);
@@ -179,12 +184,23 @@ static int keep_handler(struct tracer *t, struct task *k)
 	return 0;
 }
 
+/* A handler of SIGSYS of its own, or that it is to be ignored. */
+static bool sets_handler(const struct task *k, const struct user_regs_struct *r)
+{
+	uint64_t handler = 0;
+
+	return r->rdi == SIGSYS && r->rsi &&
+	       tracee_read(k->tid, r->rsi, &handler, sizeof(handler)) ==
+		       sizeof(handler) &&
+	       handler;
+}
+
 /* A program that wants the signal or the dispatch for itself, or judges its calls. */
-static bool is_rival(const struct user_regs_struct *r)
+static bool is_rival(const struct task *k, const struct user_regs_struct *r)
 {
 	switch (r->orig_rax) {
 	case SYS_rt_sigaction:
-		return r->rdi == SIGSYS && r->rsi;
+		return sets_handler(k, r);
 	case SYS_prctl:
 		return r->rdi == PR_SET_SECCOMP || r->rdi == PR_SET_SYSCALL_USER_DISPATCH;
 	case SYS_seccomp:
@@ -196,9 +212,10 @@ static bool is_rival(const struct user_regs_struct *r)
 /* Before its call: all of its memory goes back to two stops for good. 0 or -ESRCH. */
 static int quit(struct tracer *t, struct task *k, uint64_t at)
 {
-	struct stand s = { .call_at = HOOK_AT + (uint64_t)(hook_free_sys - hook_code) };
+	struct stand s;
 
-	if (stand_begin(t, k, &s) < 0)
+	switch_off(k); /* the hook may be gone by now: calls are made from elsewhere */
+	if (stand_anywhere(t, k, &s) < 0)
 		return -ESRCH;
 	if (set_handler(t, k, &s, DEFAULT_AT) == -ESRCH)
 		return -ESRCH;
@@ -212,14 +229,57 @@ static int quit(struct tracer *t, struct task *k, uint64_t at)
 	return 0;
 }
 
-/* Through the hook, if that can be. As patch_dispatched(). full: its ring was. */
+/* With a slot that its gs leads to. */
+static bool has_slot(const struct task *k, const struct user_regs_struct *r)
+{
+	return k->slot.ctl &&
+	       r->gs_base == SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
+}
+
+/* Into the hook, with the way back behind the call. As through_hook(). */
+static int lead(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	if (k->slot.ctl && !has_slot(k, r))
+		return 0;
+	task_hook(t, k);
+	if (!k->slot.ctl || k->slot.ctl->head >= k->slot.ctl->limit)
+		return 0; /* the hook would send it back */
+	r->gs_base = SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
+	r->rcx = r->rip;
+	r->rax = r->orig_rax;
+	r->orig_rax = -1;
+	r->rip = HOOK_AT + (uint64_t)(hook_guarded - hook_code);
+	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;
+}
+
+/* At a site of the program's. As through_hook(). */
+static int at_site(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	struct space *sp = k->space;
+	struct site *s = sp->undone ? NULL : space_site(sp, r->rip - 2);
+
+	if (!s)
+		return 0;
+	bool hot = ++s->hits >= PATCH_AT || t->fast->after == 1;
+	if (s->state == SITE_PATCHED || (s->state == SITE_COLD && hot)) {
+		int done = patch_dispatched(t, k, r->rip - 2);
+		if (done)
+			return done;
+	}
+	return lead(t, k, r);
+}
+
+/*
+ * Through the hook, if that can be. 1: it is made there; 0: that cannot be; -ESRCH: the
+ * task stands elsewhere. full: its ring was.
+ */
 static int through_hook(
 	struct tracer *t, struct task *k, struct user_regs_struct *r, bool full)
 {
 	const struct site *s = space_site_of_stub(k->space, r->rip);
 
 	if (!s)
-		return in_hook(r->rip) ? 0 : patch_dispatched(t, k, r->rip - 2);
+		return in_hook(r->rip) ? 0 : at_site(t, k, r);
 	if (!k->slot.ctl) {
 		task_hook(t, k);
 		if (!k->slot.ctl || ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
@@ -234,43 +294,98 @@ static int through_hook(
 }
 
 /*
+ * Handlers of other signals than ours are nobody's concern: that call is made from the
+ * hook, which goes back to where the control words say.
+ */
+static int free_call(struct task *k, struct user_regs_struct *r)
+{
+	const struct site *s = space_site_of_stub(k->space, r->rip);
+
+	k->slot.ctl->ret = s ? s->at + 2 : r->rip;
+	r->rip = HOOK_AT + (uint64_t)(hook_free_sys - hook_code);
+	r->rax = r->orig_rax;
+	r->orig_rax = -1;
+	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;
+}
+
+/* What can be done in place of a call with dispatch switched off. As through_hook(). */
+static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
+	const siginfo_t *info, bool full)
+{
+	if (k->space->quit || t->stopping || info->si_arch != AUDIT_ARCH_X86_64)
+		return 0;
+	if (!k->space->locked && is_rival(k, r))
+		return quit(t, k, r->rip - 2);
+	if (r->orig_rax == SYS_mlockall && !k->space->lean)
+		return patch_lean(t, k, r->rip - 2);
+	if (r->orig_rax == SYS_rt_sigaction && r->rdi != SIGSYS && has_slot(k, r) &&
+		!in_hook(r->rip))
+		return free_call(k, r);
+	return is_shape(t->fast, r->orig_rax) && !k->slotless
+		       ? through_hook(t, k, r, full)
+		       : 0;
+}
+
+/* It is not to see our handler, nor to take it away. */
+static void hide_handler(struct task *k, struct user_regs_struct *r)
+{
+	k->asks_handler = r->rax == SYS_rt_sigaction && r->rdi == SIGSYS;
+	if (!k->asks_handler)
+		return;
+	k->act = r->rsi;
+	k->old = r->rdx;
+	r->rsi = 0;
+}
+
+static void show_none(struct task *k)
+{
+	static const uint64_t none[4]; /* handler, flags, restorer, mask */
+	struct user_regs_struct r;
+
+	if (!k->asks_handler || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
+		return;
+	k->asks_handler = false;
+	r.rsi = k->act;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
+	if (!r.rax && k->old)
+		tracee_write(k->tid, k->old, none, sizeof(none));
+}
+
+/*
  * At the stop of a SIGSYS. 1: it was ours, and the task is to be resumed without it; 0:
  * it was not; -ESRCH: the task stands elsewhere.
  */
 int dispatch_trap(struct tracer *t, struct task *k)
 {
-	const struct fast_ctl *c = k->slot.ctl;
 	struct user_regs_struct r;
 	siginfo_t info;
 
 	if (!k->dispatched || ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0 ||
 		info.si_code != USER_DISPATCH)
 		return 0;
-	bool full = c && !k->distrusted && c->head >= c->limit;
+	bool full = !k->distrusted && slot_full(&k->slot);
 	drain_task(t, k);
+	if (full)
+		slot_grow(&k->slot);
 	k->entered = fast_tsc();
 	if (!t->stopping && !k->space->quit && keep_handler(t, k) < 0)
 		return -ESRCH;
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return -ESRCH;
-	int done = 0;
-	if (!k->space->quit && !t->stopping && !k->space->locked && is_rival(&r) &&
-		quit(t, k, r.rip - 2) < 0)
-		return -ESRCH;
-	if (!k->space->quit && !t->stopping && info.si_arch == AUDIT_ARCH_X86_64 &&
-		is_shape(t->fast, r.orig_rax) && !k->slotless)
-		done = through_hook(t, k, &r, full);
+	int done = instead(t, k, &r, &info, full);
 	if (done)
 		return done;
+	r.rip -= 2;
+	r.rax = r.orig_rax;
+	r.orig_rax = -1;
 	if (k->space->quit) {
 		stop_at_each(k);
 	} else {
 		switch_off(k);
 		k->aside = true;
+		if (info.si_arch == AUDIT_ARCH_X86_64 && !t->stopping)
+			hide_handler(k, &r);
 	}
-	r.rip -= 2;
-	r.rax = r.orig_rax;
-	r.orig_rax = -1;
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	return 1;
 }
@@ -281,6 +396,7 @@ void dispatch_again(struct tracer *t, struct task *k)
 	if (!k->aside)
 		return;
 	k->aside = false;
+	show_none(k);
 	if (k->dispatched && !t->stopping)
 		switch_on(k);
 }

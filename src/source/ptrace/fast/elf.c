@@ -206,6 +206,18 @@ static const struct range *function_of(const struct elf *x, uint64_t at)
 	return NULL;
 }
 
+/* What tells how to unwind ends before a call that begins a thread: where that returns to
+ * the other side there is nothing to go back to. The function goes on. */
+static const struct range *function_before(const struct elf *x, uint64_t at)
+{
+	enum { NEAR = 4 };
+
+	for (size_t i = x->nfunctions; i-- > 0;)
+		if (at >= x->function[i].to && at - x->function[i].to <= NEAR)
+			return &x->function[i];
+	return NULL;
+}
+
 /* The functions around an address, sorted. Symbols are of use where nothing unwinds. */
 static int read_functions(struct elf *x, uint64_t at_address)
 {
@@ -274,20 +286,24 @@ static int before_by_vote(const struct elf *x, uint64_t call, uint64_t *prev,
 			       : -ENOEXEC;
 }
 
-/* Whether it does the same at any address. */
+/* Whether it does the same at any address; far: if its last four bytes are adapted. */
 static bool is_movable(
-	const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operand)
+	const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operand, bool *far)
 {
+	*far = false;
 	if (in->length < JUMP || in->length > sizeof(((struct plan *)0)->old))
 		return false;
 	if (in->mnemonic != ZYDIS_MNEMONIC_MOV && in->mnemonic != ZYDIS_MNEMONIC_LEA)
 		return false;
-	for (unsigned i = 0; i < in->operand_count; i++)
-		if (operand[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-			(operand[i].mem.base == ZYDIS_REGISTER_RIP ||
-				operand[i].mem.base == ZYDIS_REGISTER_EIP))
+	for (unsigned i = 0; i < in->operand_count; i++) {
+		if (operand[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
+			continue;
+		if (operand[i].mem.base == ZYDIS_REGISTER_EIP)
 			return false;
-	return true;
+		*far |= operand[i].mem.base == ZYDIS_REGISTER_RIP;
+	}
+	return !*far || (in->raw.disp.size == 32 && !in->raw.imm[0].size &&
+				in->raw.disp.offset + 4 == in->length);
 }
 
 /* Nothing but no-operations and breakpoints. */
@@ -369,6 +385,7 @@ static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
 	int64_t to_address;
 	uint64_t prev;
+	bool far;
 
 	*p = (struct plan){ .length = 0 };
 	if (!address_of(x, call, &to_address))
@@ -377,6 +394,8 @@ static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 	if (err < 0)
 		return err;
 	const struct range *f = function_of(x, call + to_address);
+	if (!f)
+		f = function_before(x, call + to_address);
 
 	if (f && (int64_t)f->from < to_address)
 		return -ENOEXEC;
@@ -384,7 +403,8 @@ static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 		: before_by_vote(x, call, &prev, &in, operand);
 	if (err < 0)
 		return err;
-	if (prev && is_movable(&in, operand)) {
+	if (prev && is_movable(&in, operand, &far)) {
+		p->far = far;
 		p->patch = (int16_t)(prev - call);
 		p->length = p->moved = in.length;
 		memcpy(p->old, x->file + prev, in.length);

@@ -85,6 +85,7 @@ struct site {
 	uint8_t moved;  /* bytes of the instruction that the stub repeats */
 	uint8_t bare;   /* in the stub: its own syscall instruction */
 	uint8_t body;   /* in the stub: behind what was moved */
+	bool far;       /* that ends with the distance to an address */
 	uint8_t old[16], now[16], cave_old[5];
 };
 
@@ -267,6 +268,7 @@ struct plan {
 	int16_t patch; /* from the syscall instruction on */
 	int16_t cave;  /* likewise; 0: none */
 	uint8_t length, moved;
+	bool far;        /* what was moved ends with the distance to an address */
 	uint8_t old[16]; /* what is there before */
 };
 

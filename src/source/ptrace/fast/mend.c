@@ -151,8 +151,11 @@ static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r
 	uint64_t back = r->rip == AT(hook_enter) || r->rip == AT(hook_guarded) ? r->rcx
 			: guarded                                              ? r->r11
 									       : c->ret;
-	struct site *s = space_site_of_stub(k->space, back);
+	const struct site direct = { .at = back - 2 };
+	const struct site *s = space_site_of_stub(k->space, back);
 
+	if (!s && k->dispatched)
+		s = &direct; /* led here by the tracer */
 	if (!s)
 		return false;
 	if (guarded) {

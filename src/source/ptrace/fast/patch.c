@@ -51,6 +51,12 @@ static void build(struct writer *c, struct site *s, const struct plan *p, uint64
 	_Static_assert(-HOOK_AT == (int32_t)0x90000000, "as it is written above");
 	memset(c->byte, 0xcc, sizeof(c->byte));
 	bytes(c, p->old, p->moved);
+	if (p->far) {
+		int32_t d;
+		memcpy(&d, c->byte + c->n - 4, 4);
+		d = (int32_t)(d + (int64_t)(s->patch - c->at));
+		memcpy(c->byte + c->n - 4, &d, 4);
+	}
 	s->body = c->n;
 	bytes(c, is_ours, sizeof(is_ours) - 1);
 	s->bare = c->n;
@@ -209,6 +215,7 @@ static int patch(struct tracer *t, struct task *k, struct stand *st, uint64_t at
 	s->cave = p.cave ? at + p.cave : 0;
 	s->length = p.length;
 	s->moved = p.moved;
+	s->far = p.far;
 	memcpy(s->old, p.old, sizeof(s->old));
 	memcpy(s->cave_old, p.old + 2, sizeof(s->cave_old));
 	build(&c, s, &p, page->at);
@@ -424,7 +431,7 @@ void patch_again(struct tracer *t, struct task *k, struct site *s)
 	uint8_t now;
 	int mem;
 	struct writer c = { .at = s->stub };
-	struct plan p = { .moved = s->moved };
+	struct plan p = { .moved = s->moved, .far = s->far };
 
 	(void)t;
 	if (tracee_read(k->tid, s->patch, &now, 1) != 1 || now != 0xcc ||
