@@ -90,6 +90,18 @@ def apart():
     t = threading.Thread(target=other); t.start(); both.wait()
     for i in range(300): a = new(p); b = new("b"); w(a, 1); w(b, 4); os.close(a); os.close(b)
     t.join()
+def gone():
+    import ctypes, threading, time; c = ctypes.CDLL(None)
+    p = os.getcwd() + "/a"; os.makedirs("r" + os.getcwd()); done = threading.Event()
+    tracer = open("/proc/self/status").read().split("TracerPid:")[1].split()[0]; open("../tracer", "w").write(tracer)
+    def put(n): a = new(p); w(a, n); os.close(a); a = new("b"); w(a, n); os.close(a)
+    def other():
+        assert c.unshare(0x200) == 0; os.chroot("r"); os.chdir("/")
+        for i in range(300): put(1)
+        os.kill(int(tracer), 19)
+        for i in range(10): put(20)
+        done.set()
+    threading.Thread(target=other).start(); done.wait(); time.sleep(.2); os._exit(0)
 def mounts():
     import ctypes; c = ctypes.CDLL(None)
     os.mkdir("m"); os.mkdir("n")
@@ -142,8 +154,17 @@ if [ "$(id -u)" = 0 ]; then
 	files root "a=300 r$DIR/root/a=600"
 	files mounts "m/a=900"
 	files apart "a=300 b=1200 r/b=900 r$DIR/apart/a=600"
+	# What a thread did that is gone by the time that it is read, its group with it.
+	for mode in '' --patch-after=1; do
+		rm -rf gone tracer
+		# shellcheck disable=SC2086
+		"$IOPS" run $mode --json -o got.json -- /usr/bin/python3 case.py gone & run=$!
+		until grep -q '^State:.T' "/proc/$(cat tracer)/status" || ! kill -0 $run; do sleep 0.05; done 2>/dev/null
+		sleep 1; kill -CONT "$(cat tracer)"; wait $run
+		is "gone $mode" "$(/usr/bin/python3 show.py got.json "$DIR/gone")" "r/b=500 r$DIR/gone/a=500"
+	done
 else
-	for _ in 1 2 3 4 5 6 7 8 9; do skip "another root, other mounts: not root"; done
+	for _ in 1 2 3 4 5 6 7 8 9 10 11; do skip "another root, other mounts: not root"; done
 fi
 
 files offsets "a=230"

@@ -48,6 +48,15 @@ struct counters {
 	} ledger;
 };
 
+/* Where paths start, fs/fs_struct.h of the kernel, as it was last seen. */
+struct fs_view {
+	uint32_t cwd;    /* name; 0: to be asked */
+	uint32_t root;   /* name; 0: "/" to us too */
+	bool own_root;   /* paths mean something else to it than to us */
+	bool own_mounts; /* likewise, as it has mounts that we may not have */
+	uint64_t since;  /* when the root was asked for; 0: it is to be */
+};
+
 /* A process: threads that share an id. Freed with its last task. */
 struct process {
 	pid_t pid;
@@ -58,12 +67,8 @@ struct process {
 	bool locked;     /* has a filter of its own */
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
 	uint16_t noted;  /* bits of enum op_note */
-	uint32_t cwd;    /* name; 0: to be asked */
-	bool own_root;   /* paths mean something else to it than to us; as of then: */
-	bool own_mounts; /* likewise, as it has mounts that we may not have */
-	uint32_t root;   /* name; 0: "/" to us too */
-	uint64_t root_since; /* 0: to be asked */
-	bool apart; /* its threads have directories of their own: nothing is kept */
+	struct fs_view fs;
+	bool apart; /* its threads have directories of their own: each its view */
 	struct task *newest; /* of its tasks; NULL: that has ended */
 };
 
@@ -116,7 +121,7 @@ struct task {
 	struct task *lends;  /* ... to this child, and sleeps meanwhile: vfork(2) */
 	struct task *lender; /* who does so for this one */
 	struct fd_table *files;
-	uint32_t cwd; /* the last that was seen; 0: unknown */
+	struct fs_view fs; /* of a process whose threads are apart */
 	struct slot slot;
 	bool sealed;         /* is under the second filter */
 	bool seen;           /* ... and its history is kept: not of what it runs */

@@ -246,7 +246,9 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 		break;
 	case ROLE_ROOT:
 		found_all(t, k);
-		/* fall through */
+		path_moved(k);
+		root_of(t, k); /* before it can be gone */
+			       /* fall through */
 	case ROLE_CWD:
 		path_moved(k);
 		path_start(t, k, AT_FDCWD); /* before it can be renamed */

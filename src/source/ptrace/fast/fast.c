@@ -84,12 +84,19 @@ static bool is_ready(pid_t tid)
 }
 
 /* Two processes may have one: then each asks whenever it needs it. */
-static void inherit_cwd(struct task *parent, struct task *child)
+static void inherit_view(struct tracer *t, struct task *parent, struct task *child)
 {
-	if (same(parent->tid, child->tid, KCMP_FS))
-		parent->process->apart = child->process->apart = true;
-	else if (!parent->process->apart)
-		child->process->cwd = parent->process->cwd;
+	child->fs = *fs_of(parent);
+	if (child->process == parent->process)
+		return;
+	child->fs.since = 0; /* it may have mounts of its own */
+	if (parent->process->apart)
+		child->fs.cwd = 0;
+	child->process->fs = child->fs;
+	if (same(parent->tid, child->tid, KCMP_FS)) {
+		path_part(t, parent);
+		path_part(t, child);
+	}
 }
 
 void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool vfork)
@@ -117,8 +124,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	child->sealed = parent->sealed;
 	child->seen = parent->seen;
 	child->process->locked |= parent->process->locked;
-	if (child->process != parent->process)
-		inherit_cwd(parent, child);
+	inherit_view(t, parent, child);
 	bool shares = same(parent->tid, child->tid, KCMP_FILES);
 	history_begin(t, child, parent, shares);
 	child->files_copied = !shares && parent->process->ntasks > 1;
@@ -405,9 +411,9 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 	case ROLE_OWN:
 		found_all(t, k);
 		path_moved(k);
-		if (ret >= 0 && k->process->ntasks > 1)
-			k->process->apart |=
-				(k->call.arg[0] & (CLONE_FS | CLONE_NEWNS)) != 0;
+		if (ret >= 0 && k->process->ntasks > 1 &&
+			k->call.arg[0] & (CLONE_FS | CLONE_NEWNS))
+			path_part(t, k);
 		if (ret >= 0 && k->call.arg[0] & CLONE_FILES)
 			history_part(t, k);
 		break;

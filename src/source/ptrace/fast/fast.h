@@ -425,6 +425,8 @@ void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_ca
 /* root.c. full: a path made whole. */
 struct stat;
 void path_moved(struct task *k);
+void path_part(struct tracer *t, struct task *k);
+struct fs_view *fs_of(struct task *k);
 uint32_t root_of(struct tracer *t, struct task *k);
 uint32_t path_below(struct tracer *t, uint32_t from, const char *path);
 int root_open(struct tracer *t, struct task *k, const char *full, int flags);

@@ -70,25 +70,25 @@ void path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r)
 uint32_t path_start(struct tracer *t, struct task *k, int dirfd)
 {
 	char path[PATH_MAX], at[48];
-	struct process *p = k->process;
+	struct fs_view *v = fs_of(k);
+	bool apart = k->process->apart;
 
 	if (dirfd != AT_FDCWD) {
 		const struct fd_open *o = history_of(t, k, dirfd);
 		return o ? names_file(t->names, o->file)->path : 0;
 	}
 	/* Until it is seen, chdir(2) is not. */
-	bool sure = task_is_seen(t, k) && !p->apart;
-	if (p->cwd && sure)
-		return p->cwd;
+	bool seen = task_is_seen(t, k);
+	if (v->cwd && seen && !apart)
+		return v->cwd;
 	snprintf(at, sizeof(at), "/proc/%d/cwd", k->tid);
 	ssize_t n = readlink(at, path, sizeof(path));
-	if (n > 0 && *path == '/')
-		k->cwd = names_add(t->names, path, n);
-	else if (!p->apart)
-		return 0; /* else it was killed meanwhile, with its group */
-	if (sure)
-		p->cwd = k->cwd;
-	return k->cwd;
+	uint32_t cwd = n > 0 && *path == '/' ? names_add(t->names, path, n)
+		       : apart ? v->cwd /* it was killed meanwhile, with its group */
+			       : 0;
+	if (seen || apart)
+		v->cwd = cwd;
+	return cwd;
 }
 
 /* What is meant by the target's own view of /proc is not what we would find there. */

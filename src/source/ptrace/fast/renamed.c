@@ -101,8 +101,8 @@ static void rename_cwds(struct tracer *t, struct renaming *r)
 {
 	for (size_t i = 0; i < t->processes.cap; i++) {
 		struct process *p = (struct process *)t->processes.slot[i].value;
-		if (p && p->cwd)
-			p->cwd = moved(r, p->cwd, NULL);
+		if (p && p->fs.cwd)
+			p->fs.cwd = moved(r, p->fs.cwd, NULL);
 	}
 }
 

@@ -16,22 +16,48 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* It has another working directory, or another root. */
-void path_moved(struct task *k)
+/* Where its paths start: all threads have that in common, as a rule. */
+struct fs_view *fs_of(struct task *k)
 {
-	k->cwd = k->process->cwd = 0;
-	k->process->root_since = 0;
+	return k->process->apart ? &k->fs : &k->process->fs;
 }
 
-/* A file of its folder in /proc. A thread may be gone, or the first one: then the
- * other's. Bytes, or less than 0. */
+/* It has another working directory, or another root. Should it be gone before that can
+ * be asked for, the old root is as good a guess as any. */
+void path_moved(struct task *k)
+{
+	struct fs_view *v = fs_of(k);
+
+	v->cwd = 0;
+	v->since = 0;
+}
+
+static void take_view(struct tracer *t, struct task *k, void *process)
+{
+	(void)t;
+	if (k->process == process)
+		k->fs = k->process->fs;
+}
+
+/* From now on each thread of its process has a view of its own. */
+void path_part(struct tracer *t, struct task *k)
+{
+	if (!k->process->apart)
+		tasks_each(t, take_view, k->process);
+	k->process->apart = true;
+}
+
+/*
+ * A file of its folder in /proc. A thread may be gone before what it did is read, or the
+ * first one: then the other's, unless they are apart. Bytes, or less than 0.
+ */
 static ssize_t own_link(const struct task *k, const char *of, char *out)
 {
 	const pid_t pid[2] = { k->tid, k->process->pid };
 	ssize_t n = -1;
 	char at[48];
 
-	for (int i = 0; i < 2 && n < 0; i++) {
+	for (int i = 0; i < 2 - k->process->apart && n < 0; i++) {
 		snprintf(at, sizeof(at), "/proc/%d/%s", pid[i], of);
 		n = readlink(at, out, PATH_MAX - 1);
 	}
@@ -54,32 +80,32 @@ static bool has_own_mounts(const struct task *k, bool was)
  */
 static bool is_own(struct tracer *t, struct task *k)
 {
-	struct process *p = k->process;
+	struct fs_view *v = fs_of(k);
 	uint64_t now = fast_tsc();
 	char path[PATH_MAX];
 
-	if (p->root_since && now - p->root_since < OTHERS_TICKS && !p->apart)
-		return p->own_root;
-	p->root_since = now;
-	/* Each thread may have one, or mounts. */
-	p->own_mounts = p->apart || has_own_mounts(k, p->own_mounts);
+	/* Of two processes that have one, the other may have moved it. */
+	if (v->since && now - v->since < OTHERS_TICKS && !k->process->apart)
+		return v->own_root;
+	v->since = now;
+	v->own_mounts = has_own_mounts(k, v->own_mounts);
 	ssize_t n = own_link(k, "root", path);
 	if (n > 0)
-		p->root = n > 1 && *path == '/' ? names_add(t->names, path, n) : 0;
-	p->own_root = p->own_mounts || p->root;
-	return p->own_root;
+		v->root = n > 1 && *path == '/' ? names_add(t->names, path, n) : 0;
+	v->own_root = v->own_mounts || v->root;
+	return v->own_root;
 }
 
 /* Where its absolute paths start. 0: where ours do. */
 uint32_t root_of(struct tracer *t, struct task *k)
 {
-	return is_own(t, k) ? k->process->root : 0;
+	return is_own(t, k) ? fs_of(k)->root : 0;
 }
 
 /* A path that is below its root, from there; NULL: it is not. */
-static const char *inside(struct tracer *t, const struct process *p, const char *full)
+static const char *inside(struct tracer *t, const struct fs_view *v, const char *full)
 {
-	const char *root = p->root ? names_get(t->names, p->root) : "";
+	const char *root = v->root ? names_get(t->names, v->root) : "";
 	size_t len = strlen(root);
 
 	if (strncmp(full, root, len) || (full[len] && full[len] != '/'))
@@ -87,16 +113,16 @@ static const char *inside(struct tracer *t, const struct process *p, const char 
 	return full[len] ? full + len : "/";
 }
 
-static int open_root(struct tracer *t, const struct task *k)
+static int open_root(struct tracer *t, struct task *k)
 {
-	const struct process *p = k->process;
-	const pid_t pid[2] = { k->tid, p->pid };
+	const struct fs_view *v = fs_of(k);
+	const pid_t pid[2] = { k->tid, k->process->pid };
 	enum { FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC };
 	char at[48];
-	int fd = p->own_mounts || !p->root ? -1
-					   : open(names_get(t->names, p->root), FLAGS);
+	int fd = v->own_mounts || !v->root ? -1
+					   : open(names_get(t->names, v->root), FLAGS);
 
-	for (int i = 0; i < 2 && fd < 0; i++) {
+	for (int i = 0; i < 2 - k->process->apart && fd < 0; i++) {
 		snprintf(at, sizeof(at), "/proc/%d/root", pid[i]);
 		fd = open(at, FLAGS);
 	}
@@ -110,11 +136,12 @@ static int open_root(struct tracer *t, const struct task *k)
 int root_open(struct tracer *t, struct task *k, const char *full, int flags)
 {
 	bool own = is_own(t, k);
-	const char *in = own ? inside(t, k->process, full) : full;
+	const struct fs_view *v = fs_of(k);
+	const char *in = own ? inside(t, v, full) : full;
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags,
 		.resolve = RESOLVE_IN_ROOT };
 
-	if (!own || (!in && !k->process->own_mounts)) {
+	if (!own || (!in && !v->own_mounts)) {
 		int fd = open(full, (int)how.flags);
 		return fd < 0 ? -errno : fd;
 	}
