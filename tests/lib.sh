@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2034
 # TAP in plain sh. Source it, call is/ok/fails, end with plan. Each script works in a
 # folder of its own, which is removed. What was wrong goes to standard error, as prove(1)
-# keeps the rest to itself.
+# keeps the rest to itself, and to a file that is shown once more at the end of them all.
 IOPS=${IOPS:-$PWD/build/iops} HELP=${HELP:-$PWD/build/help} n=0 bad=0
 ROOT=$(cd "${0%/*}/../.." && pwd)
 # How a target is run: by stops alone, as usual, and with its sites patched at once.
@@ -13,10 +13,11 @@ DIR=$(mktemp -d) || exit 1
 cd "$DIR" || exit 1
 trap 'cd /; rm -rf "$DIR"' EXIT
 
+wrong() { sed "1s|^|# $0 $n:\n|" | tee -a "${FAILED:-/dev/null}" >&2; }
 ok() {		# name command...
 	name=$1; shift; n=$((n + 1))
 	if "$@" >ok.out 2>&1; then echo "ok $n - $name"
-	else echo "not ok $n - $name"; { echo "# $name"; sed 's/^/# /' ok.out | head -20; } >&2; bad=1; fi
+	else echo "not ok $n - $name"; { echo "# $name"; sed 's/^/# /' ok.out | head -20; } | wrong; bad=1; fi
 }
 fails() {	# name command...
 	name=$1; shift
@@ -26,7 +27,7 @@ fails() {	# name command...
 is() {		# name got want
 	n=$((n + 1))
 	if [ "$2" = "$3" ]; then echo "ok $n - $1"
-	else echo "not ok $n - $1"; printf '# %s\n# got:  %s\n# want: %s\n' "$1" "$2" "$3" >&2; bad=1; fi
+	else echo "not ok $n - $1"; printf '# %s\n# got:  %s\n# want: %s\n' "$1" "$2" "$3" | wrong; bad=1; fi
 }
 status() {	# name wanted-status command...
 	name=$1 want=$2; shift 2
