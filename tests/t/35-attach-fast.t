@@ -27,6 +27,11 @@ clean() {
 	done
 	echo "$state"
 }
+# The process that traces it; waits for one.
+tracer_of() {
+	while grep -q '^TracerPid:.0' "/proc/$1/status"; do sleep 0.05; done
+	sed -n 's/TracerPid:\t//p' "/proc/$1/status"
+}
 all_verified='j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"]'
 
 begin 4 4
@@ -66,8 +71,9 @@ n_good=0
 for _ in 1 2 3 4 5; do
 	begin -f 6 3
 	"$IOPS" attach -q -o /dev/null $pid 2>/dev/null & tracer=$!
+	tracing=$(tracer_of $pid)
 	sleep 0.8
-	kill -KILL "$(sed -n 's/TracerPid:\t//p' /proc/$pid/status)"
+	kill -KILL "$tracing"
 	wait $tracer
 	timeout 10 "$IOPS" attach -q -d 0.1 --json -o e.json $pid
 	wait $pid
@@ -143,8 +149,7 @@ is "... and the program is none the wiser" "$(cat made.py.txt)" "True True"
 # The tracer is held up, so that the ring is full: it is larger from then on.
 "$HELP/loop" rw 20000000 1 >/dev/null & pid=$!
 "$IOPS" attach -q --json -o k.json $pid & attach=$!
-tracer=0
-while [ "$tracer" = 0 ]; do sleep 0.1; tracer=$(sed -n 's/TracerPid:\t//p' /proc/$pid/status); done
+tracer=$(tracer_of $pid)
 sleep 0.3
 kill -STOP "$tracer"; sleep 0.2; kill -CONT "$tracer"; sleep 0.5
 size=$(awk '/memfd:iops/ { ours = 1 } ours && $1 == "Rss:" { print $2; exit }' /proc/$pid/smaps)
