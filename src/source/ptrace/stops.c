@@ -167,6 +167,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
+		dispatch_entered(t, k, &in);
 		if (k->slot.ctl && in_hook(in.instruction_pointer))
 			resume(t, k, 0); /* is in its ring */
 		else

@@ -123,28 +123,29 @@ struct task {
 	struct fd_table *files;
 	struct fs_view fs; /* of a process whose threads are apart */
 	struct slot slot;
-	bool sealed;         /* is under the second filter */
-	bool seen;           /* ... and its history is kept: not of what it runs */
-	bool slotless;       /* it cannot have a slot */
-	bool distrusted;     /* it has written over its slot */
-	bool mending;        /* at a signal: its result may not be final */
-	bool restop;         /* a stop of its group came while we made calls for it */
-	bool files_copied;   /* its descriptors are, of a process with several threads */
-	bool regs_shared;    /* its registers are a copy of its parent's, slot and all */
-	bool trap_blocked;   /* it blocked SIGTRAP when a breakpoint was set */
-	bool dispatched;     /* its calls raise SIGSYS, but those of the hook */
-	bool aside;          /* and but the one at hand, which stops twice */
-	bool unblocked;      /* it had SIGSYS blocked */
-	bool asks_handler;   /* the one at hand is about our handler of SIGSYS: */
-	uint64_t act, old;   /* its arguments */
-	bool waits;          /* stands until all do that share its memory */
-	bool stopped_before; /* has had its first stop, which wakes nobody */
-	bool held_back;      /* not to run before its parent has told of it */
-	uint64_t entered;    /* its last stop before a call, by the time stamp counter */
-	int64_t fast;        /* operations that did not stop */
-	int64_t slow;        /* and that did */
-	int64_t signals;     /* of the process, when the account began */
-	int64_t unsure;      /* calls that the kernel may have counted or not */
+	bool sealed;       /* is under the second filter */
+	bool seen;         /* ... and its history is kept: not of what it runs */
+	bool slotless;     /* it cannot have a slot */
+	bool distrusted;   /* it has written over its slot */
+	bool mending;      /* at a signal: its result may not be final */
+	bool restop;       /* a stop of its group came while we made calls for it */
+	bool files_copied; /* its descriptors are, of a process with several threads */
+	bool regs_shared;  /* its registers are a copy of its parent's, slot and all */
+	bool trap_blocked; /* it blocked SIGTRAP when a breakpoint was set */
+	bool dispatched;   /* its calls raise SIGSYS, but those of the hook */
+	bool aside;        /* and but the one at hand, which stops twice */
+	bool unblocked;    /* it had SIGSYS blocked */
+	bool asks_handler; /* the one at hand is about our handler of SIGSYS: */
+	uint64_t act, old; /* its arguments */
+	uint64_t led, led_head; /* from where, and where its ring was then */
+	bool waits;             /* stands until all do that share its memory */
+	bool stopped_before;    /* has had its first stop, which wakes nobody */
+	bool held_back;         /* not to run before its parent has told of it */
+	uint64_t entered; /* its last stop before a call, by the time stamp counter */
+	int64_t fast;     /* operations that did not stop */
+	int64_t slow;     /* and that did */
+	int64_t signals;  /* of the process, when the account began */
+	int64_t unsure;   /* calls that the kernel may have counted or not */
 
 	struct task *next; /* in the queue of stopped tasks */
 };

@@ -229,20 +229,29 @@ static int quit(struct tracer *t, struct task *k, uint64_t at)
 	return 0;
 }
 
-/* With a slot that its gs leads to. */
-static bool has_slot(const struct task *k, const struct user_regs_struct *r)
+/*
+ * Whether the hook has sent this call back, as it does with what it leaves to the tracer:
+ * it was led there before, and has left no record.
+ */
+static bool was_sent_back(
+	struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
-	return k->slot.ctl &&
-	       r->gs_base == SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
+	bool records = t->fast->shape[r->orig_rax] != SHAPE_FREE;
+	bool back = records && k->led == r->rip && k->led_head == k->slot.ctl->head;
+
+	k->led = back ? 0 : r->rip;
+	k->led_head = k->slot.ctl->head;
+	return back;
 }
 
 /* Into the hook, with the way back behind the call. As through_hook(). */
 static int lead(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
-	if (k->slot.ctl && !has_slot(k, r))
+	if (k->slot.ctl && !task_has_slot(k, r))
 		return 0;
 	task_hook(t, k);
-	if (!k->slot.ctl || k->slot.ctl->head >= k->slot.ctl->limit)
+	if (!k->slot.ctl || k->slot.ctl->head >= k->slot.ctl->limit ||
+		was_sent_back(t, k, r))
 		return 0; /* the hook would send it back */
 	r->gs_base = SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
 	r->rcx = r->rip;
@@ -318,7 +327,7 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return quit(t, k, r->rip - 2);
 	if (r->orig_rax == SYS_mlockall && !k->space->lean)
 		return patch_lean(t, k, r->rip - 2);
-	if (r->orig_rax == SYS_rt_sigaction && r->rdi != SIGSYS && has_slot(k, r) &&
+	if (r->orig_rax == SYS_rt_sigaction && r->rdi != SIGSYS && task_has_slot(k, r) &&
 		!in_hook(r->rip))
 		return free_call(k, r);
 	return is_shape(t->fast, r->orig_rax) && !k->slotless
@@ -326,15 +335,27 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		       : 0;
 }
 
-/* It is not to see our handler, nor to take it away. */
-static void hide_handler(struct task *k, struct user_regs_struct *r)
+/*
+ * At the stop before a call that is aside, which may be another one than was dispatched:
+ * it is not to see our handler, nor to take it away. What cannot be read fails anyway.
+ */
+void dispatch_entered(
+	const struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
 {
-	k->asks_handler = r->rax == SYS_rt_sigaction && r->rdi == SIGSYS;
-	if (!k->asks_handler)
+	struct user_regs_struct r;
+	uint64_t act[4];
+
+	if (!k->aside || k->space->quit || t->stopping || in->arch != AUDIT_ARCH_X86_64 ||
+		in->entry.nr != SYS_rt_sigaction || in->entry.args[0] != SIGSYS ||
+		ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return;
-	k->act = r->rsi;
-	k->old = r->rdx;
-	r->rsi = 0;
+	if (r.rsi && tracee_read(k->tid, r.rsi, act, sizeof(act)) != sizeof(act))
+		return;
+	k->asks_handler = true;
+	k->act = r.rsi;
+	k->old = r.rdx;
+	r.rsi = 0;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 }
 
 static void show_none(struct task *k)
@@ -383,8 +404,6 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	} else {
 		switch_off(k);
 		k->aside = true;
-		if (info.si_arch == AUDIT_ARCH_X86_64 && !t->stopping)
-			hide_handler(k, &r);
 	}
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	return 1;
@@ -397,7 +416,8 @@ void dispatch_again(struct tracer *t, struct task *k)
 		return;
 	k->aside = false;
 	show_none(k);
-	if (k->dispatched && !t->stopping)
+	/* A child that goes on so that its parent can stop is seen to its end. */
+	if (k->dispatched && (!t->stopping || k->lender))
 		switch_on(k);
 }
 

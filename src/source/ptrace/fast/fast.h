@@ -483,6 +483,8 @@ int patch_before_threads(struct tracer *t, struct task *k, uint64_t at);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
 void patch_again(struct tracer *t, struct task *k, struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);
+struct user_regs_struct;
+bool task_has_slot(const struct task *k, const struct user_regs_struct *r);
 void task_hook(struct tracer *t, struct task *k);
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void task_leave_slot(struct task *k);
@@ -523,6 +525,9 @@ void mend_home(struct tracer *t, struct task *k);
 void dispatch_begin(struct tracer *t, struct task *k);
 void dispatch_exec(struct tracer *t, struct task *k);
 int dispatch_trap(struct tracer *t, struct task *k);
+struct __ptrace_syscall_info;
+void dispatch_entered(
+	const struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in);
 void dispatch_again(struct tracer *t, struct task *k);
 bool dispatch_holds(const struct tracer *t, const struct task *k);
 bool dispatch_stands(const struct task *k);

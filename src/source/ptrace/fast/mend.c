@@ -154,7 +154,7 @@ static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r
 	const struct site direct = { .at = back - 2 };
 	const struct site *s = space_site_of_stub(k->space, back);
 
-	if (!s && k->dispatched)
+	if (!s && t->dispatch)
 		s = &direct; /* led here by the tracer */
 	if (!s)
 		return false;
@@ -256,7 +256,7 @@ void mend_home(struct tracer *t, struct task *k)
 	} else if ((s = space_site_of_cave(k->space, r.rip))) {
 		r.rip = s->at;
 	}
-	if (k->slot.ctl)
+	if (task_has_slot(k, &r))
 		r.gs_base = 0;
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	drain_task(t, k);

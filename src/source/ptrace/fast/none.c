@@ -157,6 +157,14 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	return 0;
 }
 
+void dispatch_entered(
+	const struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
+{
+	(void)t;
+	(void)k;
+	(void)in;
+}
+
 void dispatch_again(struct tracer *t, struct task *k)
 {
 	(void)t;

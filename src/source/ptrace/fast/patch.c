@@ -32,6 +32,21 @@ static void relative(struct writer *c, const char *op, unsigned n, uint64_t to)
 	bytes(c, &d, 4);
 }
 
+/* What is moved from one place to another ends with the distance to an address: from
+ * there. */
+static int64_t distance(const struct plan *p, uint64_t from, uint64_t to)
+{
+	int32_t d;
+
+	memcpy(&d, p->old + p->moved - 4, 4);
+	return d + (int64_t)(from - to);
+}
+
+static bool reaches(const struct plan *p, uint64_t from, uint64_t to)
+{
+	return distance(p, from, to) == (int32_t)distance(p, from, to);
+}
+
 /*
  * What was moved; is gs ours, that is, within 2^28 bytes from HOOK_AT? No: the call is
  * made right here, and stops. Yes: to the hook, with the way back in rcx. Nothing
@@ -52,9 +67,7 @@ static void build(struct writer *c, struct site *s, const struct plan *p, uint64
 	memset(c->byte, 0xcc, sizeof(c->byte));
 	bytes(c, p->old, p->moved);
 	if (p->far) {
-		int32_t d;
-		memcpy(&d, c->byte + c->n - 4, 4);
-		d = (int32_t)(d + (int64_t)(s->patch - c->at));
+		int32_t d = (int32_t)distance(p, s->patch, c->at);
 		memcpy(c->byte + c->n - 4, &d, 4);
 	}
 	s->body = c->n;
@@ -209,7 +222,10 @@ static int patch(struct tracer *t, struct task *k, struct stand *st, uint64_t at
 	if (err < 0)
 		return err;
 	struct site *s = space_find(k->space, at);
-	struct writer c = { .at = page->at + (uint64_t)++page->n * STUB_SIZE };
+	struct writer c = { .at = page->at + (uint64_t)(page->n + 1) * STUB_SIZE };
+	if (p.far && !reaches(&p, at + p.patch, c.at))
+		return -ENOEXEC;
+	page->n++;
 	s->stub = c.at;
 	s->patch = at + p.patch;
 	s->cave = p.cave ? at + p.cave : 0;
@@ -221,6 +237,13 @@ static int patch(struct tracer *t, struct task *k, struct stand *st, uint64_t at
 	build(&c, s, &p, page->at);
 	new_bytes(s);
 	return write_all(t, k, st, s, &c);
+}
+
+/* With a slot that its gs leads to. */
+bool task_has_slot(const struct task *k, const struct user_regs_struct *r)
+{
+	return k->slot.ctl &&
+	       r->gs_base == SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
 }
 
 /* A task of its own finds its slot through gs, unless the program uses that. */
