@@ -146,6 +146,16 @@ is "where no site can be patched a call takes one signal, and no more" "$(json i
 wait $pid
 is "... and the program is none the wiser" "$(cat made.py.txt)" "True True"
 
+# What the hook leaves to the tracer; what is in it when the fast path ends; what asks for
+# its handler while signals come.
+for mode in messages asleep asks; do
+	"$HELP/led" $mode 2 >led.txt & pid=$!
+	while [ ! -s led.txt ]; do sleep 0.05; done
+	timeout 10 "$IOPS" attach -q -d 1 --json -o l.json $pid
+	wait $pid
+	is "led into the hook: $mode" "$? $(tail -n 1 led.txt; sed '1d;$d' led.txt) $(json l.json "$all_verified")" "0 good True"
+done
+
 # The tracer is held up, so that the ring is full: it is larger from then on.
 "$HELP/loop" rw 20000000 1 >/dev/null & pid=$!
 "$IOPS" attach -q --json -o k.json $pid & attach=$!
