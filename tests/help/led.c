@@ -1,5 +1,5 @@
 /*
- * led - calls of a program that is attached to, from where no site can be patched
+ * led - calls of a program that is attached to, while or where no site can be patched
  *
  * The tracer leads each of them into its hook. Says "begun", runs for SEC seconds, and
  * says "good" or what was wrong.
@@ -10,8 +10,12 @@
  *       a thread sleeps in such a call while another sets a handler of SIGSYS
  *   led asks SEC
  *       SIGSYS is asked about while a timer's handler makes calls
+ *   led lent SEC
+ *       its memory is lent to children, of vfork(2) and of clone(2), that write as well
  */
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,6 +26,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -170,12 +175,71 @@ static void asks(double seconds)
 	say(changed || wrong ? "bad" : "good");
 }
 
+static int null;
+static double lent_until;
+
+/* Through a site of the C library, as its parent does. */
+static void writes(double until)
+{
+	do {
+		if (write(null, "x", 1) != 1)
+			_exit(1);
+		usleep(1000);
+	} while (now() < until);
+}
+
+static int borrower(void *arg)
+{
+	(void)arg;
+	writes(lent_until);
+	_exit(0);
+}
+
+static void *lender(void *bad)
+{
+	int status;
+
+	while (now() < lent_until) {
+		pid_t pid = vfork();
+		if (!pid) {
+			writes(now() + 0.1);
+			_exit(0);
+		}
+		if (waitpid(pid, &status, 0) != pid || status)
+			*(int *)bad += 1;
+	}
+	return NULL;
+}
+
+static void lent(double seconds)
+{
+	static char stack[64 * 1024] __attribute__((aligned(16)));
+	int status, bad[3] = { 0 };
+	pthread_t t[2];
+
+	null = open("/dev/null", O_WRONLY);
+	lent_until = now() + seconds;
+	pid_t pid = clone(borrower, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, lender, &bad[i]);
+	say("begun");
+	writes(lent_until);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	bad[2] = waitpid(pid, &status, 0) != pid || status;
+	if (bad[0] || bad[1] || bad[2])
+		printf("%d of vfork(2) and %d of clone(2) were killed\n", bad[0] + bad[1],
+			bad[2]);
+	say(bad[0] || bad[1] || bad[2] ? "bad" : "good");
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(double);
-	} all[] = { { "messages", messages }, { "asleep", asleep }, { "asks", asks } };
+	} all[] = { { "messages", messages }, { "asleep", asleep }, { "asks", asks },
+		{ "lent", lent } };
 
 	make();
 	for (unsigned i = 0; argc == 3 && i < sizeof(all) / sizeof(*all); i++)

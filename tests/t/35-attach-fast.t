@@ -147,8 +147,8 @@ wait $pid
 is "... and the program is none the wiser" "$(cat made.py.txt)" "True True"
 
 # What the hook leaves to the tracer; what is in it when the fast path ends; what asks for
-# its handler while signals come.
-for mode in messages asleep asks; do
+# its handler while signals come; what runs in its memory and is not traced.
+for mode in messages asleep asks lent; do
 	"$HELP/led" $mode 2 >led.txt & pid=$!
 	while [ ! -s led.txt ]; do sleep 0.05; done
 	timeout 10 "$IOPS" attach -q -d 1 --json -o l.json $pid

@@ -74,6 +74,7 @@ static void prepare(struct tracer *t, struct task *k)
 	struct signal_state now;
 	struct stand s;
 
+	sp->strangers = k->seized;
 	sp->state = SPACE_REFUSED;
 	if (tracee_signal(k->tid, SIGSYS, &now) < 0 || now.caught || now.ignored ||
 		stand_anywhere(t, k, &s) < 0)
@@ -270,7 +271,8 @@ static int at_site(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	if (!s)
 		return 0;
 	bool hot = ++s->hits >= PATCH_AT || t->fast->after == 1;
-	if (s->state == SITE_PATCHED || (s->state == SITE_COLD && hot)) {
+	if (s->state == SITE_PATCHED ||
+		(s->state == SITE_COLD && hot && !space_has_strangers(t, k))) {
 		int done = patch_dispatched(t, k, r->rip - 2);
 		if (done)
 			return done;

@@ -148,6 +148,8 @@ struct space {
 	bool quit;       /* nothing of it is to be dispatched any more */
 	bool left;       /* some of its tasks have been let go */
 	bool forked;     /* has made processes: a shell, perhaps */
+	bool strangers;  /* ran before us: who is not traced may run in it, too */
+	uint64_t ask_ns; /* ... which is not to be asked again before this time */
 	unsigned hits;   /* stops, since the last of them */
 	struct rings *rings;
 	struct map index; /* address of a site -> its number plus 1 */
@@ -296,6 +298,9 @@ bool space_may_begin(const struct tracer *t, const struct task *k);
 /* life.c */
 void life_lend(struct task *parent, struct task *child);
 void life_leave_space(struct task *k);
+
+/* sharers.c */
+bool space_has_strangers(struct tracer *t, struct task *k);
 
 /* forbid.c */
 struct __ptrace_syscall_info;
