@@ -146,13 +146,18 @@ bool shape_opens(uint8_t shape)
 	return shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD;
 }
 
-/* A sandbox around us may forbid what the hook asks of each new descriptor. */
-static bool may_ask(void)
+/*
+ * How the hook asks what a new descriptor is. Since Linux 6.11 without a path, a tenth
+ * faster. A sandbox around us may forbid it: 0.
+ */
+static uint64_t ask_by(void)
 {
+	const unsigned mask = STATX_BASIC_STATS | STATX_MNT_ID;
 	struct statx x;
 
-	return !syscall(SYS_statx, AT_FDCWD, "", AT_EMPTY_PATH,
-		STATX_BASIC_STATS | STATX_MNT_ID, &x);
+	if (!syscall(SYS_statx, AT_FDCWD, NULL, AT_EMPTY_PATH, mask, &x))
+		return ASK_NO_PATH;
+	return syscall(SYS_statx, AT_FDCWD, "", AT_EMPTY_PATH, mask, &x) ? 0 : EMPTY_AT;
 }
 
 /*
@@ -185,9 +190,9 @@ void fast_calls_index(struct fast *f, const struct syscall_set *want)
 		if (nr >= 0 && nr < NSHAPES && !stops_for_more(want, row))
 			f->shape[nr] = fast_calls[i].shape;
 	}
-	bool asks = may_ask();
+	f->ask_by = ask_by();
 	for (int nr = 0; nr < NSHAPES; nr++)
-		if (!asks && shape_opens(f->shape[nr]))
+		if (!f->ask_by && shape_opens(f->shape[nr]))
 			f->shape[nr] = SHAPE_PASS;
 }
 

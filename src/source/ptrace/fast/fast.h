@@ -210,6 +210,7 @@ struct fast {
 	struct guards *guards; /* NULL: calls are not dispatched */
 	struct fast_clock clock;
 	uint8_t shape[NSHAPES];
+	uint64_t ask_by;                   /* C_STATX */
 	const struct fast_call *call[256]; /* by row; NULL: none */
 	unsigned after;                    /* stops of a site before it is patched */
 	struct sock_filter *seal;          /* FILTER_SECOND */

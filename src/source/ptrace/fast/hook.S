@@ -309,10 +309,11 @@ hook_new_kept:	/* from here to the next label: arguments are in the record */
 	movq	R_RESULT(%r11), %rax
 	testq	%rax, %rax
 	js	4f
-	cmpq	$0, CTL(C_STATX)
-	je	3f
+	movl	CTL(C_STATX), %esi
+	testl	%esi, %esi
+	jz	3f
 	movl	%eax, %edi
-	movl	$EMPTY_AT, %esi
+	andl	$~ASK_NO_PATH, %esi
 	movl	$0x5000, %edx		/* AT_EMPTY_PATH, AT_STATX_DONT_SYNC */
 	movl	$0x17ff, %r10d		/* STATX_BASIC_STATS, STATX_MNT_ID */
 	movq	CTL(C_RING), %r8
@@ -329,10 +330,10 @@ hook_stat_sys:
 	keep	0x90, 40		/* stx_mnt_id */
 	movq	%rax, R_NEW_STATX(%r11)
 	movq	R_ARG(%r11), %rdi
-	movq	R_ARG+8(%r11), %rsi
 	movq	R_ARG+24(%r11), %r10
 	movq	CTL(C_R8), %r8
-3:	movq	R_NEW_LEN(%r11), %rcx
+3:	movq	R_ARG+8(%r11), %rsi
+	movq	R_NEW_LEN(%r11), %rcx
 	leaq	R_NEW_PATH+1+63(%rcx), %rcx
 	andq	$-64, %rcx
 	movq	%rcx, CTL(C_STEP)

@@ -69,7 +69,8 @@
 #define C_RSI         0x50
 #define C_R8          0x58
 #define C_MASK        0x60 /* bytes of the ring, less one */
-#define C_STATX       0x68 /* not 0: new descriptors may be asked what they are */
+#define C_STATX       0x68 /* by which path new descriptors are asked what they are; 0: not */
+#define ASK_NO_PATH   1     /* ... by NULL */
 #define C_STAT        0x100 /* struct statx; it stays in this CPU's cache, records do not */
 
 /* A record; what the shapes add begins at R_MORE. */

@@ -107,7 +107,7 @@ int slot_take(struct fast *f, struct task *k)
 		.ring = SLOTS_AT + (uint64_t)s->number * SLOT_SIZE + RING_FROM,
 		.limit = RING_SIZE - RING_SLACK,
 		.mask = RING_SIZE - 1,
-		.statx = !k->space->locked,
+		.statx = k->space->locked ? 0 : f->ask_by,
 	};
 	((struct fast_rec *)s->ring)->state = REC_NONE;
 	return 0;
