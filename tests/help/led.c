@@ -10,6 +10,8 @@
  *       a thread sleeps in such a call while another sets a handler of SIGSYS
  *   led asks SEC
  *       SIGSYS is asked about while a timer's handler makes calls
+ *   led takes SEC
+ *       the same, and the timer's handler sets a handler of SIGSYS for a while
  *   led lent SEC
  *       its memory is lent to children, of vfork(2) and of clone(2), that write as well
  */
@@ -154,25 +156,56 @@ static void on_timer(int sig)
 	call(SYS_getppid, 0, "any", NULL, sig);
 }
 
-static void asks(double seconds)
-{
-	static const unsigned long none[4];
-	const struct itimerval often = { { 0, 200 }, { 0, 200 } };
-	double until = now() + seconds;
-	unsigned long old[4];
-	long wrong = 0;
+static long wrong;
 
-	signal(SIGALRM, on_timer);
-	setitimer(ITIMER_REAL, &often, NULL);
+/* SIGSYS is to have, or gets, such an action: any, if NULL. */
+static void asks_about(const unsigned long *set, unsigned long had)
+{
+	unsigned long old[4];
+
+	memset(old, 0xff, sizeof(old));
+	wrong += call(SYS_rt_sigaction, SIGSYS, set, old, 8) || old[0] != had;
+}
+
+static const unsigned long none[4];
+
+static void taker(int sig)
+{
+	static unsigned ticks; /* not at the first ones after an attach */
+	unsigned long own[4] = { 0 };
+	void (*handler)(int) = nothing;
+
+	(void)sig;
+	if (++ticks % 64)
+		return;
+	memcpy(own, &handler, sizeof(handler));
+	asks_about(own, 0);
+	asks_about(NULL, own[0]);
+	asks_about(none, own[0]);
+}
+
+static void ask_until(double until, void (*often)(int))
+{
+	const struct itimerval timer = { { 0, 200 }, { 0, 200 } };
+
+	signal(SIGALRM, often);
+	setitimer(ITIMER_REAL, &timer, NULL);
 	say("begun");
-	for (long n = 0; now() < until; n++) {
-		memset(old, 0xff, sizeof(old));
-		wrong += call(SYS_rt_sigaction, SIGSYS, n % 2 ? none : NULL, old, 8) ||
-			 old[0];
-	}
+	for (long n = 0; now() < until; n++)
+		asks_about(n % 2 ? none : NULL, 0);
 	if (changed || wrong)
 		printf("%ld arguments changed, %ld answers wrong\n", changed, wrong);
 	say(changed || wrong ? "bad" : "good");
+}
+
+static void asks(double seconds)
+{
+	ask_until(now() + seconds, on_timer);
+}
+
+static void takes(double seconds)
+{
+	ask_until(now() + seconds, taker);
 }
 
 static int null;
@@ -239,7 +272,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(double);
 	} all[] = { { "messages", messages }, { "asleep", asleep }, { "asks", asks },
-		{ "lent", lent } };
+		{ "takes", takes }, { "lent", lent } };
 
 	make();
 	for (unsigned i = 0; argc == 3 && i < sizeof(all) / sizeof(*all); i++)

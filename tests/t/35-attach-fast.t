@@ -146,14 +146,23 @@ is "where no site can be patched a call takes one signal, and no more" "$(json i
 wait $pid
 is "... and the program is none the wiser" "$(cat made.py.txt)" "True True"
 
-# What the hook leaves to the tracer; what is in it when the fast path ends; what asks for
-# its handler while signals come; what runs in its memory and is not traced.
-for mode in messages asleep asks lent; do
+# What the hook leaves to the tracer; what is in it when the fast path ends; what runs in
+# its memory and is not traced.
+for mode in messages asleep lent; do
 	"$HELP/led" $mode 2 >led.txt & pid=$!
 	while [ ! -s led.txt ]; do sleep 0.05; done
 	timeout 10 "$IOPS" attach -q -d 1 --json -o l.json $pid
 	wait $pid
 	is "led into the hook: $mode" "$? $(tail -n 1 led.txt; sed '1d;$d' led.txt) $(json l.json "$all_verified")" "0 good True"
+done
+
+# What asks for its handler, or sets one, while signals come, and while it is left.
+for mode in asks takes; do
+	"$HELP/led" $mode 4 >led.txt & pid=$!
+	while [ ! -s led.txt ]; do sleep 0.05; done
+	i=0; while [ ! "$(sed -n 2p led.txt)" ] && timeout 10 "$IOPS" attach -q -d 0.03 -o /dev/null $pid 2>led.err; do i=$((i + 1)); done
+	wait $pid
+	is "attached to again and again: $mode" "$? $(tail -n 1 led.txt; sed '1d;$d' led.txt) $((i > 10))" "0 good 1"
 done
 
 # The tracer is held up, so that the ring is full: it is larger from then on.

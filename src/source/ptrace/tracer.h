@@ -95,6 +95,8 @@ enum { RECENT = 8 };
 
 enum task_state { TASK_RUNNING, TASK_QUEUED, TASK_STOPPED };
 
+enum asks { ASKS_NOT, ASKS_ANSWERED, ASKS_AGAIN /* it is to be made again */ };
+
 struct task {
 	pid_t tid;
 	struct process *process;
@@ -135,8 +137,8 @@ struct task {
 	bool dispatched;   /* its calls raise SIGSYS, but those of the hook */
 	bool aside;        /* and but the one at hand, which stops twice */
 	bool unblocked;    /* it had SIGSYS blocked */
-	bool asks_handler; /* the one at hand is about our handler of SIGSYS: */
-	uint64_t act, old; /* its arguments */
+	enum asks asks_handler; /* the one at hand is about our handler of SIGSYS: */
+	uint64_t act, old;      /* its arguments */
 	uint64_t led, led_head; /* from where, and where its ring was then */
 	bool waits;             /* stands until all do that share its memory */
 	bool stopped_before;    /* has had its first stop, which wakes nobody */

@@ -338,39 +338,50 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 }
 
 /*
- * At the stop before a call that is aside, which may be another one than was dispatched:
- * it is not to see our handler, nor to take it away. What cannot be read fails anyway.
+ * At the stop before a call that is aside, which may be another one than was dispatched,
+ * or one of the time when we leave: it is not to see our handler, nor to take it away.
+ * What cannot be read fails anyway.
  */
 void dispatch_entered(
 	const struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
 {
 	struct user_regs_struct r;
-	uint64_t act[4];
+	uint64_t act[4] = { 0 };
 
-	if (!k->aside || k->space->quit || t->stopping || in->arch != AUDIT_ARCH_X86_64 ||
+	if (!k->aside || k->space->quit || in->arch != AUDIT_ARCH_X86_64 ||
 		in->entry.nr != SYS_rt_sigaction || in->entry.args[0] != SIGSYS ||
 		ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return;
 	if (r.rsi && tracee_read(k->tid, r.rsi, act, sizeof(act)) != sizeof(act))
 		return;
-	k->asks_handler = true;
+	k->asks_handler = act[0] && !t->stopping ? ASKS_AGAIN : ASKS_ANSWERED;
 	k->act = r.rsi;
 	k->old = r.rdx;
-	r.rsi = 0;
+	if (k->asks_handler == ASKS_AGAIN)
+		r.orig_rax = -1; /* not made now */
+	else if (act[0])
+		k->space->quit = true; /* it stays when we leave */
+	else
+		r.rsi = 0;
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 }
 
 static void show_none(struct task *k)
 {
 	static const uint64_t none[4]; /* handler, flags, restorer, mask */
+	enum asks asks = k->asks_handler;
 	struct user_regs_struct r;
 
-	if (!k->asks_handler || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
+	k->asks_handler = ASKS_NOT;
+	if (asks == ASKS_NOT || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return;
-	k->asks_handler = false;
+	if (asks == ASKS_AGAIN) {
+		r.rip -= 2;
+		r.rax = SYS_rt_sigaction;
+	}
 	r.rsi = k->act;
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
-	if (!r.rax && k->old)
+	if (asks == ASKS_ANSWERED && !r.rax && k->old)
 		tracee_write(k->tid, k->old, none, sizeof(none));
 }
 
