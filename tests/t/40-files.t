@@ -112,6 +112,24 @@ def mounts():
 def offsets():
     a = new("a"); w(a, 100); w(a, 100); os.lseek(a, 50, 0); os.read(a, 10); os.pread(a, 10, 150)
     b = os.open("a", os.O_WRONLY | os.O_APPEND); w(b, 30)
+def swaps():
+    os.mkdir("d0"); os.mkdir("d1")
+    for i in range(300):
+        k = i % 2
+        os.symlink("f%d" % k, "l"); f = os.open("l", os.O_WRONLY | os.O_CREAT); w(f, 1 + k); os.close(f); os.unlink("l")
+        os.symlink("d%d" % k, "t"); os.rename("t", "e"); f = os.open("e/x", os.O_WRONLY | os.O_CREAT); w(f, 3 + k); os.close(f)
+def swapsat():
+    os.makedirs("p/q"); os.mkdir("d0"); os.mkdir("d1"); p = os.open("p", os.O_RDONLY); f = os.open("l", os.O_WRONLY | os.O_CREAT); w(f, 1); os.close(f)
+    for i in range(300):
+        k = i % 2
+        os.symlink("../d%d" % k, "e", dir_fd=p); f = os.open("p/e/x", os.O_WRONLY | os.O_CREAT); w(f, 1 + k); os.close(f)
+        os.rename("p", "o"); f = os.open("o/q/../e/y", os.O_WRONLY | os.O_CREAT); w(f, 3 + k); os.close(f)
+        os.rename("o", "p"); os.unlink("e", dir_fd=p); f = os.open("p/e", os.O_WRONLY | os.O_CREAT); w(f, 5); os.close(f); os.unlink("e", dir_fd=p)
+def ups():
+    os.makedirs("a/c"); os.mkdir("b"); os.symlink("a/c", "l")
+    for i in range(300):
+        f = os.open("a/c/../c/f", os.O_WRONLY | os.O_CREAT); w(f, 1); os.close(f); f = os.open("l/../g", os.O_WRONLY | os.O_CREAT); w(f, 4); os.close(f)
+        os.rename("a/c", "b/c"); f = os.open("b/c/../c/f", os.O_WRONLY); w(f, 2); os.close(f); os.rename("b/c", "a/c")
 os.mkdir(sys.argv[1]); os.chdir(sys.argv[1]); globals()[sys.argv[1]]()
 EOF
 cat >show.py <<'EOF'
@@ -149,6 +167,9 @@ files dirrename "d/x=5 e/x=6"
 files threads "t0=50 t1=100 t2=150 t3=200"
 
 files links "a=300 d/x=600 y=900 z0=600 z1=600"
+files swaps "d0/x=450 d1/x=600 f0=150 f1=300"
+files swapsat "d0/x=150 d0/y=450 d1/x=300 d1/y=600 l=1 p/e=1500"
+files ups "a/c/f=300 a/g=1200 b/c/f=600"
 files ends "d/u=1500 d/v1=300 d/v2=600 d/v3=900"
 if [ "$(id -u)" = 0 ]; then
 	files root "a=300 r$DIR/root/a=600"

@@ -296,6 +296,9 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 	} else if (c->role == ROLE_PATH) {
 		if (r->result >= 0)
 			path_renamed(t, k, r, c);
+	} else if (c->role == ROLE_LINK) {
+		if (r->result >= 0)
+			path_linked(t, k, r, c);
 	} else if (c->role == ROLE_SIZE || c->role == ROLE_GROW) {
 		resized(t, k, c, r);
 	} else if (c->role != ROLE_DATA) {

@@ -64,6 +64,7 @@ void fast_close(struct tracer *t)
 	maps_free(&f->maps);
 	ends_fini(f);
 	map_fini(&f->known);
+	map_fini(&f->links);
 	free(f->ringed);
 	free(f);
 	t->fast = NULL;
@@ -274,7 +275,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 		return false;
 	if (c->role == ROLE_LOCK)
 		forbid_begin(t, k);
-	if (c->role == ROLE_PATH) /* the paths of what others have done before hold yet */
+	if (c->role == ROLE_PATH || c->role == ROLE_LINK) /* the paths of what others have
+							     done before hold yet */
 		drain_all(t);
 	if (cut_begin(t, k, c))
 		return true;
@@ -284,7 +286,7 @@ bool fast_enter(struct tracer *t, struct task *k)
 		return false;
 	if (c->rights || c->role == ROLE_LOCK || c->role == ROLE_OWN ||
 		c->role == ROLE_CWD || c->role == ROLE_DUP || c->role == ROLE_DUP_TO ||
-		c->role == ROLE_FCNTL)
+		c->role == ROLE_FCNTL || c->role == ROLE_LINK)
 		return true;
 	if (c->role == ROLE_CLOSE) {
 		fdtrack_close(t->fast->track, k->files, (int)k->call.arg[0]);
@@ -407,6 +409,10 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 			new_epoch(t->fast);
 			history_look(t, k);
 		}
+		break;
+	case ROLE_LINK:
+		if (ret >= 0)
+			path_linked_stopped(t, k, c);
 		break;
 	case ROLE_OWN:
 		found_all(t, k);

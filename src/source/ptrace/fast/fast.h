@@ -59,6 +59,7 @@ enum fast_role {
 	ROLE_OPEN,      /* the result is new */
 	ROLE_PAIR,      /* two in memory are: pipe(2) */
 	ROLE_PATH,      /* open files may have another path from now on */
+	ROLE_LINK,      /* ... or what is opened next: symlink(2) */
 	ROLE_CWD,       /* the working directory is another one */
 	ROLE_ROOT,      /* ... or what all paths mean */
 	ROLE_OWN,       /* descriptors or directories are no longer shared */
@@ -171,7 +172,8 @@ struct slot {
 	uint64_t tail;
 	uint64_t looked;  /* up to where paths_later() has seen it: that many renames */
 	unsigned renames; /* are among them */
-	uint64_t begun;   /* time stamp of the record in flight whose file is known */
+	uint64_t touched[4]; /* bits: last parts of their paths, by their hash */
+	uint64_t begun;      /* time stamp of the record in flight whose file is known */
 	struct fd_open *held[2];
 };
 
@@ -223,6 +225,7 @@ struct fast {
 	struct map ends;  /* file -> struct file_end, where somebody appends */
 	unsigned cutting; /* tasks in calls that may change that */
 	struct map known; /* path as it was given, inode -> file */
+	struct map links; /* real path -> what symlink(2) said of it */
 	struct fast_dir dir[FAST_DIRS];
 	/* Directories whose paths are still to be found out: who has opened them. */
 	struct {
@@ -350,7 +353,11 @@ typedef bool record_fn(
 bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mark);
 bool closes_later(const struct fast *f, const struct task *k, int fd);
 bool rec_renames(const struct fast_rec *r);
+bool rec_links(const struct fast_rec *r);
+unsigned rec_npaths(const struct fast *f, const struct fast_rec *r);
+void rec_paths(const struct fast_rec *r, unsigned n, char path[][PATH_LEN + 1]);
 unsigned paths_later(struct fast *f);
+bool paths_touch(struct fast *f, const char *path);
 void slot_took(
 	const struct fast *f, struct slot *s, const struct fast_rec *r, unsigned size);
 
@@ -423,10 +430,21 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 uint32_t path_start(struct tracer *t, struct task *k, int dirfd);
 uint32_t path_whole(struct tracer *t, struct task *k, int dirfd, const char *path);
 
+/* upward.c */
+uint32_t path_from(struct tracer *t, struct task *k, uint32_t from, const char *path);
+
+/* links.c */
+void links_put(struct tracer *t, uint32_t full, uint32_t link, const char *to);
+void links_renamed(struct tracer *t, uint32_t from, uint32_t to, bool exchange);
+ssize_t links_then(struct tracer *t, const char *link, char *out, ssize_t n, size_t size);
+
 /* renamed.c */
 void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_call *c);
+void path_linked(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c);
+void path_linked_stopped(struct tracer *t, struct task *k, const struct fast_call *c);
 
 /* root.c. full: a path made whole. */
 struct stat;

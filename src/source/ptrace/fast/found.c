@@ -67,7 +67,7 @@ static bool is_to_come(struct tracer *t, const char *now)
 {
 	uint64_t mark;
 
-	return paths_later(t->fast) &&
+	return paths_touch(t->fast, now) &&
 	       !records_later(t->fast, leads_elsewhere, (void *)now, &mark);
 }
 
@@ -172,15 +172,19 @@ static uint32_t parent_of(struct tracer *t, const char *path)
 static uint32_t link_target(
 	struct tracer *t, struct task *k, const char *path, uint32_t dir)
 {
-	char to[PATH_MAX];
+	char to[PATH_MAX], link[2 * PATH_MAX];
+	const char *in = names_get(t->names, dir);
 	ssize_t n = root_link(t, k, path, to, sizeof(to) - 1);
 
+	snprintf(link, sizeof(link), "%s%s", strcmp(in, "/") ? in : "",
+		strrchr(path, '/'));
+	n = links_then(t, link, to, n, sizeof(to) - 1);
 	if (n <= 0)
 		return 0;
 	to[n] = 0;
 	if (!strncmp(to, "/proc/", 6))
 		return 0;
-	return path_below(t, *to == '/' ? root_of(t, k) : dir, to);
+	return path_from(t, k, *to == '/' ? root_of(t, k) : dir, to);
 }
 
 /* The same to where there is no link any more, by the text alone. */
@@ -289,7 +293,7 @@ static const char *follow(struct tracer *t, struct task *k, const char *full)
 
 	for (int i = 0; i < LINKS; i++) {
 		const struct fast_dir *d = dir_of(t, k, full);
-		uint32_t next = d ? link_target(t, k, full, d->real) : 0;
+		uint32_t next = link_target(t, k, full, d ? d->real : parent_of(t, full));
 		if (!next || !ends_in_name(names_get(t->names, next)))
 			break;
 		full = names_get(t->names, next);

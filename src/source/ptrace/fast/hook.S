@@ -202,9 +202,11 @@ hook_fault_two:
 	jmp	hook_go
 
 paths:
-	movq	%r8, R_ARG+8(%r11)	/* in place of a pointer: flags of renameat2(2) */
 	xorl	%ecx, %ecx
 	movq	%rcx, R_PATHS_LEN2(%r11)
+	cmpl	$SHAPE_PATHS02, %edx
+	je	1f
+	movq	%r8, R_ARG+8(%r11)	/* in place of a pointer: flags of renameat2(2) */
 	cmpl	$SHAPE_PATH0, %edx
 	je	1f
 	cmpl	$SHAPE_PATHS01, %edx
@@ -225,9 +227,12 @@ hook_paths_at:
 	movq	%rsi, CTL(C_R8)
 	cmpl	$SHAPE_PATHS01, %edx
 	jb	6f
-	movq	%r10, %rcx
-	ja	4f
 	movq	CTL(C_RSI), %rcx
+	je	4f
+	movq	%r10, %rcx
+	cmpl	$SHAPE_PATHS13, %edx
+	je	4f
+	movq	R_ARG+16(%r11), %rcx
 4:	movq	%rcx, %rsi
 	xorl	%ecx, %ecx
 	cmpq	$LOWEST, %rsi

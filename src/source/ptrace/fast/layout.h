@@ -53,6 +53,7 @@
 #define SHAPE_PATH1   9
 #define SHAPE_PATHS01 10 /* two of them */
 #define SHAPE_PATHS13 11
+#define SHAPE_PATHS02 12
 #define SHAPE_FREE    0x80 /* not at all: the call is made from the hook */
 
 /* Control words, from the start of the slot. */

@@ -138,46 +138,15 @@ static const char *past_links(const char *path, int *dirfd)
 	return path;
 }
 
-/*
- * Upwards, from where a path starts: that is no link, so its text tells, whatever it is
- * renamed to later, and even if it is deleted. From its root a task comes no higher.
- */
-static uint32_t climb(struct tracer *t, struct task *k, uint32_t from, const char **path)
-{
-	uint32_t root = root_of(t, k);
-
-	while (!strncmp(*path, "..", 2) && (!(*path)[2] || (*path)[2] == '/')) {
-		const char *text = names_get(t->names, from);
-		const char *last = strrchr(text, '/');
-		if (*text != '/')
-			break;
-		if (from != root)
-			from = names_add(t->names, text, last > text ? last - text : 1);
-		for (*path += 2; **path == '/';)
-			++*path;
-	}
-	return from;
-}
-
-/* A path made whole. Text alone cannot take ".." off where links are. 0: unknown. */
+/* A path made whole. 0: unknown. */
 uint32_t path_whole(struct tracer *t, struct task *k, int dirfd, const char *path)
 {
-	char whole[2 * PATH_MAX], own[PATH_MAX + 64];
+	char own[PATH_MAX + 64];
 
 	path = own_proc(k, past_links(path, &dirfd), own, sizeof(own));
 	uint32_t from = *path == '/' ? root_of(t, k) : path_start(t, k, dirfd);
 
-	if (*path != '/' && !from)
-		return 0;
-	while (from && *path == '/')
-		path++;
-	if (from)
-		from = climb(t, k, from, &path);
-	if (!strstr(path, ".."))
-		return path_below(t, from, path);
-	int n = snprintf(whole, sizeof(whole), "%s/%s",
-		from ? names_get(t->names, from) : "", path);
-	return names_add(t->names, whole, n < (int)sizeof(whole) ? n : 0);
+	return *path != '/' && !from ? 0 : path_from(t, k, from, path);
 }
 
 /* The descriptor that a path like /dev/fd/3 means to the task itself, or -1. */

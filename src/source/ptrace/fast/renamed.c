@@ -1,5 +1,5 @@
 /*
- * renamed.c - what is open has another path, or none
+ * renamed.c - what is open has another path, or none; links are made
  *
  * In the order of records, so that what was written before is under the old path, though
  * /proc may know a later one by now.
@@ -142,8 +142,10 @@ static void rename_all(struct tracer *t, struct task *k, uint32_t from, uint32_t
 		r.there.st_ino = 0;
 	/* It may be elsewhere by now, or something else may be there. */
 	bool early = paths_later(t->fast) > how->counted || !r.there.st_ino;
-	r.dir = to && (early || S_ISDIR(r.there.st_mode) || how->exchange);
+	r.dir = to && (early || S_ISDIR(r.there.st_mode) || S_ISLNK(r.there.st_mode) ||
+			      how->exchange);
 	fdtrack_each(t->fast->track, rename_open, &r);
+	links_renamed(t, r.from.name, r.to.name, how->exchange);
 	if (!r.dir)
 		return;
 	rename_cwds(t, &r);
@@ -172,20 +174,13 @@ static void rename_paths(struct tracer *t, struct task *k, const int dirfd[2],
 void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c)
 {
-	const uint8_t *more = (const uint8_t *)r;
 	char path[2][PATH_LEN + 1];
-	uint64_t len[2];
 	bool two = c->shape >= SHAPE_PATHS01;
 	bool at = c->shape == SHAPE_PATH1 || c->shape == SHAPE_PATHS13;
 	const int dirfd[2] = { at ? (int)r->arg[0] : AT_FDCWD,
 		at ? (int)r->arg[2] : AT_FDCWD };
 
-	memcpy(len, more + R_PATHS_LEN1, sizeof(len));
-	for (int i = 0; i <= two; i++) {
-		len[i] = len[i] <= PATH_LEN ? len[i] : PATH_LEN;
-		memcpy(path[i], more + R_PATHS + (i ? len[0] + 1 : 0), len[i]);
-		path[i][len[i]] = 0;
-	}
+	rec_paths(r, two + 1, path);
 	const char *const text[2] = { path[0], two ? path[1] : NULL };
 	/* Of renameat2(2) alone the flags are kept. */
 	const struct how how = {
@@ -212,4 +207,36 @@ void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_ca
 		!strcmp(c->name, "renameat2") && arg[4] & RENAME_EXCHANGE, 0
 	};
 	rename_paths(t, k, dirfd, text, &how);
+}
+
+static void linked(
+	struct tracer *t, struct task *k, const char *to, int dirfd, const char *path)
+{
+	uint32_t full = *path ? path_whole(t, k, dirfd, path) : 0;
+
+	if (full)
+		links_put(t, full, found_real(t, k, full), to);
+}
+
+/* A record of symlink(2). */
+void path_linked(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c)
+{
+	char path[2][PATH_LEN + 1];
+
+	rec_paths(r, 2, path);
+	linked(t, k, path[0], c->shape == SHAPE_PATHS02 ? (int)r->arg[1] : AT_FDCWD,
+		path[1]);
+}
+
+/* The same of a call that has stopped. */
+void path_linked_stopped(struct tracer *t, struct task *k, const struct fast_call *c)
+{
+	bool at = c->shape == SHAPE_PATHS02;
+	const uint64_t *arg = k->call.arg;
+	char to[PATH_LEN + 1], path[PATH_LEN + 1];
+
+	if (tracee_string(k->tid, arg[0], to, sizeof(to)) >= 0 &&
+		tracee_string(k->tid, arg[at ? 2 : 1], path, sizeof(path)) >= 0)
+		linked(t, k, to, at ? (int)arg[1] : AT_FDCWD, path);
 }

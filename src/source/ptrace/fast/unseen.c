@@ -19,6 +19,7 @@ bool unseen_enter(const struct task *k, const struct fast_call *c)
 		return true;
 	case ROLE_SEEK:
 	case ROLE_PATH:
+	case ROLE_LINK:
 	case ROLE_ROOT:
 		return true;
 	case ROLE_FCNTL:
