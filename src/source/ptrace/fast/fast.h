@@ -353,6 +353,7 @@ typedef bool record_fn(
 bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mark);
 bool closes_later(const struct fast *f, const struct task *k, int fd);
 bool rec_renames(const struct fast_rec *r);
+bool rec_exchanges(const struct fast_rec *r);
 bool rec_links(const struct fast_rec *r);
 unsigned rec_npaths(const struct fast *f, const struct fast_rec *r);
 void rec_paths(const struct fast_rec *r, unsigned n, char path[][PATH_LEN + 1]);

@@ -333,7 +333,6 @@ static uint32_t find_path(
 	const char *base = strrchr(full, '/');
 	struct fast_dir *d = plain ? dir_of(t, k, full) : NULL;
 	bool there = d && !root_look(t, k, full, &st);
-	bool early = plain && !(there && S_ISLNK(st.st_mode));
 	if (there && st.st_ino == is.st_ino && st.st_dev == is.st_dev)
 		n = in_dir(t, d, base, path, sizeof(path));
 	if (!n && *full == '/' && (there || !d))
@@ -342,7 +341,7 @@ static uint32_t find_path(
 		if (fd >= 0 && !closes_later(t->fast, k, fd))
 			fdtab_ask(t->fdtab, &k->fd, fd, &v);
 		const struct file *f = names_file(t->names, v.file);
-		if (early && paths_later(t->fast) &&
+		if (plain && paths_later(t->fast) &&
 			comes_later(t, full, names_get(t->names, f->path)))
 			v.file = 0;
 		bool same = v.file && f->inode == x->stx_ino &&

@@ -117,7 +117,7 @@ static bool touches(
 		if (!is_part(path[i], what->link, links || n == 1))
 			continue;
 		what->any = true;
-		what->comes |= i == 1;
+		what->comes |= i == 1 || rec_exchanges(r);
 	}
 	return true;
 }

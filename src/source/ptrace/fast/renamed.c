@@ -26,8 +26,10 @@ struct renaming {
 	struct end from, to; /* to: name 0 if it has none any more */
 	struct stat there;   /* what is at the new path now; inode 0: nothing */
 	bool dir;            /* it may be one: all below it moves as well */
+	uint64_t at;         /* when it was done, at the latest */
 	bool exchange;       /* what was there comes to where this one was */
 	bool moves;          /* it is one, or something below it is known */
+	bool late;           /* the one at hand is known since after that */
 	uint64_t question;   /* by which open files with several descriptors are known */
 };
 
@@ -46,11 +48,12 @@ static const char *below(const struct end *e, const char *path)
 	return path + e->len;
 }
 
-/* It is what has just come there: its name was asked for too late. */
+/* It is what has just come there: its name was asked for too late. Else its inode is
+ * another one's by now. */
 static bool has_come(const struct renaming *r, const struct file *f)
 {
-	return f->inode == r->there.st_ino && f->major == major(r->there.st_dev) &&
-	       f->minor == minor(r->there.st_dev);
+	return r->late && f->inode == r->there.st_ino &&
+	       f->major == major(r->there.st_dev) && f->minor == minor(r->there.st_dev);
 }
 
 static uint32_t joined(struct renaming *r, const char *a, const char *b)
@@ -87,6 +90,8 @@ static void rename_open(struct fd_open *o, void *arg)
 	struct renaming *r = arg;
 	struct file f = *names_file(r->names, o->file);
 	bool again = o->asked == r->question;
+
+	r->late = o->since > r->at;
 	uint32_t path = o->file && !again ? moved(r, f.path, &f) : 0;
 
 	o->asked = r->question;
@@ -125,6 +130,7 @@ static void forget_dirs(struct fast *f, struct renaming *r)
 
 struct how {
 	bool exchange;    /* of renameat2(2) */
+	uint64_t at;      /* when it was done, at the latest */
 	unsigned counted; /* 1: by a record, which paths_later() counts as well */
 };
 
@@ -135,6 +141,7 @@ static void rename_all(struct tracer *t, struct task *k, uint32_t from, uint32_t
 	struct renaming r = { .names = t->names,
 		.from = end_of(t->names, found_real(t, k, from)),
 		.to = end_of(t->names, to ? found_real(t, k, to) : 0),
+		.at = how->at,
 		.exchange = how->exchange,
 		.question = ++t->fast->questions };
 
@@ -182,10 +189,7 @@ void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
 
 	rec_paths(r, two + 1, path);
 	const char *const text[2] = { path[0], two ? path[1] : NULL };
-	/* Of renameat2(2) alone the flags are kept. */
-	const struct how how = {
-		!strcmp(c->name, "renameat2") && r->arg[1] & RENAME_EXCHANGE, 1
-	};
+	const struct how how = { rec_exchanges(r), r->t1, 1 };
 	rename_paths(t, k, dirfd, text, &how);
 }
 
@@ -204,7 +208,7 @@ void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_ca
 			*path[i] = 0;
 	const char *const text[2] = { path[0], two ? path[1] : NULL };
 	const struct how how = {
-		!strcmp(c->name, "renameat2") && arg[4] & RENAME_EXCHANGE, 0
+		!strcmp(c->name, "renameat2") && arg[4] & RENAME_EXCHANGE, fast_tsc(), 0
 	};
 	rename_paths(t, k, dirfd, text, &how);
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <linux/fs.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -260,6 +261,12 @@ bool rec_renames(const struct fast_rec *r)
 	uint32_t nr = rec_nr(r);
 
 	return nr == 82 || nr == 264 || nr == 316;
+}
+
+/* Of renameat2(2) alone the flags are kept. */
+bool rec_exchanges(const struct fast_rec *r)
+{
+	return rec_nr(r) == 316 && r->arg[1] & RENAME_EXCHANGE;
 }
 
 /* symlink(2) and its like: the first of two paths is but a text. */
