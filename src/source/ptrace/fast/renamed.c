@@ -128,6 +128,17 @@ static void forget_dirs(struct fast *f, struct renaming *r)
 	}
 }
 
+/* Two names of one file: rename(2) leaves both. */
+static bool are_one(
+	struct tracer *t, struct task *k, const char *from, const struct stat *there)
+{
+	struct stat st;
+
+	return there->st_ino && there->st_nlink > 1 && !S_ISDIR(there->st_mode) &&
+	       !root_look(t, k, from, &st) && st.st_ino == there->st_ino &&
+	       st.st_dev == there->st_dev;
+}
+
 struct how {
 	bool exchange;    /* of renameat2(2) */
 	uint64_t at;      /* when it was done, at the latest */
@@ -147,6 +158,8 @@ static void rename_all(struct tracer *t, struct task *k, uint32_t from, uint32_t
 
 	if (to && root_look(t, k, names_get(t->names, to), &r.there) < 0)
 		r.there.st_ino = 0;
+	if (to && !how->exchange && are_one(t, k, names_get(t->names, from), &r.there))
+		return;
 	/* It may be elsewhere by now, or something else may be there. */
 	bool early = paths_later(t->fast) > how->counted || !r.there.st_ino;
 	r.dir = to && (early || S_ISDIR(r.there.st_mode) || S_ISLNK(r.there.st_mode) ||
