@@ -64,7 +64,7 @@ void fast_close(struct tracer *t)
 	maps_free(&f->maps);
 	ends_fini(f);
 	map_fini(&f->known);
-	map_fini(&f->links);
+	links_fini(f);
 	free(f->ringed);
 	free(f);
 	t->fast = NULL;

@@ -171,9 +171,9 @@ struct slot {
 	uint64_t size;           /* of the ring, in bytes */
 	uint64_t tail;
 	uint64_t looked;  /* up to where paths_later() has seen it: that many renames */
-	unsigned renames; /* are among them */
-	uint64_t touched[4]; /* bits: last parts of their paths, by their hash */
-	uint64_t begun;      /* time stamp of the record in flight whose file is known */
+	unsigned renames; /* are among them, */
+	struct touches *touches; /* by their paths; NULL: none, or no memory */
+	uint64_t begun; /* time stamp of the record in flight whose file is known */
 	struct fd_open *held[2];
 };
 
@@ -220,12 +220,13 @@ struct fast {
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
-	struct map texts; /* analysed files, by device and inode */
-	unsigned nkept;   /* how many of them stay mapped */
-	struct map ends;  /* file -> struct file_end, where somebody appends */
-	unsigned cutting; /* tasks in calls that may change that */
-	struct map known; /* path as it was given, inode -> file */
-	struct map links; /* real path -> what symlink(2) said of it */
+	struct map texts;     /* analysed files, by device and inode */
+	unsigned nkept;       /* how many of them stay mapped */
+	struct map ends;      /* file -> struct file_end, where somebody appends */
+	unsigned cutting;     /* tasks in calls that may change that */
+	struct map known;     /* path as it was given, inode -> file */
+	struct map links;     /* real path -> what symlink(2) said of it */
+	struct map link_dirs; /* directory -> there are, or were, some below it */
 	struct fast_dir dir[FAST_DIRS];
 	/* Directories whose paths are still to be found out: who has opened them. */
 	struct {
@@ -357,8 +358,10 @@ bool rec_exchanges(const struct fast_rec *r);
 bool rec_links(const struct fast_rec *r);
 unsigned rec_npaths(const struct fast *f, const struct fast_rec *r);
 void rec_paths(const struct fast_rec *r, unsigned n, char path[][PATH_LEN + 1]);
+
+/* touch.c */
 unsigned paths_later(struct fast *f);
-bool paths_touch(struct fast *f, const char *path);
+bool records_touching(struct fast *f, const char *path, record_fn *fn, void *arg);
 void slot_took(
 	const struct fast *f, struct slot *s, const struct fast_rec *r, unsigned size);
 
@@ -435,6 +438,7 @@ uint32_t path_whole(struct tracer *t, struct task *k, int dirfd, const char *pat
 uint32_t path_from(struct tracer *t, struct task *k, uint32_t from, const char *path);
 
 /* links.c */
+void links_fini(struct fast *f);
 void links_put(struct tracer *t, uint32_t full, uint32_t link, const char *to);
 void links_renamed(struct tracer *t, uint32_t from, uint32_t to, bool exchange);
 ssize_t links_then(struct tracer *t, const char *link, char *out, ssize_t n, size_t size);

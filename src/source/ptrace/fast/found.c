@@ -65,10 +65,7 @@ static bool leads_elsewhere(
 /* Whether what is yet to be read may have led to a path that /proc tells now. */
 static bool is_to_come(struct tracer *t, const char *now)
 {
-	uint64_t mark;
-
-	return paths_touch(t->fast, now) &&
-	       !records_later(t->fast, leads_elsewhere, (void *)now, &mark);
+	return !records_touching(t->fast, now, leads_elsewhere, (void *)now);
 }
 
 /* What is found at a path, and where that really is. Bytes, or 0. */

@@ -20,10 +20,34 @@ static void forget_dirs(struct tracer *t, const char *link)
 
 	for (int i = 0; i < FAST_DIRS; i++) {
 		struct fast_dir *d = &t->fast->dir[i];
-		const char *name = d->name ? names_get(t->names, d->name) : "";
+		if (!d->name)
+			continue;
+		const char *name = names_get(t->names, d->name);
 		if (!strncmp(name, link, len) && (!name[len] || name[len] == '/'))
 			d->name = 0;
 	}
+}
+
+/* What a link is in, up to the root: it is looked for there if that is renamed. */
+static void put(struct fast *f, struct names *names, uint32_t link, uint64_t text)
+{
+	const char *path = names_get(names, link), *end = strrchr(path, '/');
+
+	map_put(&f->links, link, 0, text);
+	while (end && end > path) {
+		uint32_t dir = names_add(names, path, end - path);
+		if (!dir || map_get(&f->link_dirs, dir, 0) ||
+			map_put(&f->link_dirs, dir, 0, 1) < 0)
+			return;
+		while (*--end != '/')
+			;
+	}
+}
+
+void links_fini(struct fast *f)
+{
+	map_fini(&f->links);
+	map_fini(&f->link_dirs);
 }
 
 /* symlink(2) has made a link, to a text. Its path as it was given, and its real one. */
@@ -32,11 +56,12 @@ void links_put(struct tracer *t, uint32_t full, uint32_t link, const char *to)
 	uint32_t text = *to ? names_add(t->names, to, strlen(to)) : 0;
 
 	forget_dirs(t, names_get(t->names, full));
-	forget_dirs(t, names_get(t->names, link));
+	if (link != full)
+		forget_dirs(t, names_get(t->names, link));
 	if (t->fast->links.n >= MOST)
-		map_fini(&t->fast->links);
+		links_fini(t->fast);
 	if (text)
-		map_put(&t->fast->links, link, 0, text);
+		put(t->fast, t->names, link, text);
 }
 
 static uint32_t moved(
@@ -52,34 +77,52 @@ static uint32_t moved(
 	return n < (int)sizeof(path) ? names_add(names, path, n) : 0;
 }
 
+/* All that are below one of two paths. */
+static void move_all(
+	struct fast *f, struct names *names, uint32_t from, uint32_t to, bool exchange)
+{
+	struct map was = f->links;
+	const char *a = names_get(names, from), *b = names_get(names, to);
+
+	f->links = (struct map){ 0 };
+	for (size_t i = 0; i < was.cap; i++) {
+		const struct map_slot *s = &was.slot[i];
+		if (!s->value)
+			continue;
+		uint32_t gone = moved(names, (uint32_t)s->a, b, a);
+		uint32_t come = moved(names, (uint32_t)s->a, a, b);
+		if (come || (gone && exchange))
+			put(f, names, come ? come : gone, s->value);
+		else if (!gone)
+			put(f, names, (uint32_t)s->a, s->value);
+	}
+	map_fini(&was);
+}
+
 /*
  * A path has become another one, with all that is below it, or has gone (to: 0); both
  * may be exchanged. Real paths, by name.
  */
 void links_renamed(struct tracer *t, uint32_t from, uint32_t to, bool exchange)
 {
-	struct map was = t->fast->links, *is = &t->fast->links;
-	const char *a = names_get(t->names, from), *b = to ? names_get(t->names, to) : "";
+	struct fast *f = t->fast;
+	uint64_t come = map_get(&f->links, from, 0);
+	uint64_t gone = to && exchange ? map_get(&f->links, to, 0) : 0;
 
-	if (!was.n || from == to)
+	if (!f->links.n || from == to)
 		return;
-	if (!to) {
-		map_del(is, from, 0);
+	if (to && (map_get(&f->link_dirs, from, 0) ||
+			  (exchange && map_get(&f->link_dirs, to, 0)))) {
+		move_all(f, t->names, from, to, exchange);
 		return;
 	}
-	*is = (struct map){ 0 };
-	for (size_t i = 0; i < was.cap; i++) {
-		const struct map_slot *s = &was.slot[i];
-		if (!s->value)
-			continue;
-		uint32_t gone = moved(t->names, (uint32_t)s->a, b, a);
-		uint32_t come = moved(t->names, (uint32_t)s->a, a, b);
-		if (come || (gone && exchange))
-			map_put(is, come ? come : gone, 0, s->value);
-		else if (!gone)
-			map_put(is, s->a, 0, s->value);
-	}
-	map_fini(&was);
+	map_del(&f->links, from, 0);
+	if (to)
+		map_del(&f->links, to, 0);
+	if (to && come)
+		put(f, t->names, to, come);
+	if (gone)
+		put(f, t->names, from, gone);
 }
 
 struct touched {
@@ -133,14 +176,12 @@ ssize_t links_then(struct tracer *t, const char *link, char *out, ssize_t n, siz
 	uint32_t name = any ? names_add(t->names, link, strlen(link)) : 0;
 	uint32_t kept = name ? (uint32_t)map_get(&t->fast->links, name, 0) : 0;
 	const char *then = kept ? names_get(t->names, kept) : "";
-	uint64_t mark;
 
 	if (n <= 0 && !kept)
 		return 0;
 	if (n > 0 && strlen(then) == (size_t)n && !memcmp(then, out, n))
 		return n;
-	if (paths_touch(t->fast, link))
-		records_later(t->fast, touches, &what, &mark);
+	records_touching(t->fast, link, touches, &what);
 	if (!what.any) {
 		if (kept)
 			map_del(&t->fast->links, name, 0);

@@ -104,7 +104,6 @@ int slot_take(struct fast *f, struct task *k)
 	s->size = RING_SIZE;
 	s->tail = s->begun = s->looked = 0;
 	s->renames = 0;
-	memset(s->touched, 0, sizeof(s->touched));
 	*s->ctl = (struct fast_ctl){
 		.ring = SLOTS_AT + (uint64_t)s->number * SLOT_SIZE + RING_FROM,
 		.limit = RING_SIZE - RING_SLACK,
@@ -130,6 +129,7 @@ void slot_give(struct fast *f, struct task *k)
 		madvise(s->ring, SLOT_SIZE - RING_FROM, MADV_REMOVE);
 	s->rings->free[s->rings->nfree++] = s->number;
 	rings_put(s->rings);
+	free(s->touches);
 	*s = (struct slot){ .ctl = NULL };
 }
 
@@ -301,97 +301,4 @@ void rec_paths(const struct fast_rec *r, unsigned n, char path[][PATH_LEN + 1])
 		path[i][len[i]] = 0;
 		from += len[i] + 1;
 	}
-}
-
-static bool is_renaming(const struct fast *f, const struct fast_rec *r)
-{
-	return rec_npaths(f, r) > 0;
-}
-
-static uint8_t hash(const char *part, size_t len)
-{
-	uint32_t h = 2166136261;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (uint8_t)part[i]) * 16777619;
-	return (uint8_t)(h ^ h >> 8 ^ h >> 16);
-}
-
-static void look_at(const struct fast *f, struct slot *s, const struct fast_rec *r)
-{
-	char path[2][PATH_LEN + 1];
-	unsigned n = rec_npaths(f, r);
-
-	s->renames += n > 0;
-	rec_paths(r, n, path);
-	for (unsigned i = 0; i < n; i++) {
-		size_t end = strlen(path[i]), at;
-		while (end && path[i][end - 1] == '/')
-			end--;
-		for (at = end; at && path[i][at - 1] != '/';)
-			at--;
-		uint8_t h = hash(path[i] + at, end - at);
-		s->touched[h / 64] |= UINT64_C(1) << h % 64;
-	}
-}
-
-/*
- * How many records that are still to come change paths, the one at hand too. Each is
- * looked at once.
- */
-unsigned paths_later(struct fast *f)
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < f->nringed; i++) {
-		struct slot *s = &f->ringed[i]->slot;
-		bool sane;
-		uint64_t head = slot_head(s, &sane);
-		if (s->looked <= s->tail) {
-			s->looked = s->tail;
-			s->renames = 0;
-			memset(s->touched, 0, sizeof(s->touched));
-		}
-		for (; s->looked < head; s->looked += rec_size(f, slot_rec(s, s->looked)))
-			look_at(f, s, slot_rec(s, s->looked));
-		/* It may have ended meanwhile. Of what is no record yet, one too many. */
-		const struct fast_rec *r = slot_rec(s, head);
-		n += s->renames + (r->state != REC_NONE && is_renaming(f, r));
-	}
-	return n;
-}
-
-/* Whether one of them may be about a part of that path: false if surely none is. */
-bool paths_touch(struct fast *f, const char *path)
-{
-	uint64_t touched[4] = { 0 };
-
-	if (!paths_later(f))
-		return false;
-	for (unsigned i = 0; i < f->nringed; i++) {
-		const struct slot *s = &f->ringed[i]->slot;
-		bool sane;
-		const struct fast_rec *r = slot_rec(s, slot_head(s, &sane));
-		if (r->state != REC_NONE && is_renaming(f, r))
-			return true;
-		for (int j = 0; j < 4 && s->renames; j++)
-			touched[j] |= s->touched[j];
-	}
-	for (size_t len; *path; path += len) {
-		path += strspn(path, "/");
-		len = strcspn(path, "/");
-		uint8_t h = hash(path, len);
-		if (len && touched[h / 64] >> h % 64 & 1)
-			return true;
-	}
-	return false;
-}
-
-/* One record further. */
-void slot_took(
-	const struct fast *f, struct slot *s, const struct fast_rec *r, unsigned size)
-{
-	if (s->tail < s->looked && is_renaming(f, r))
-		s->renames--;
-	s->tail += size;
 }
