@@ -130,6 +130,31 @@ def ups():
     for i in range(300):
         f = os.open("a/c/../c/f", os.O_WRONLY | os.O_CREAT); w(f, 1); os.close(f); f = os.open("l/../g", os.O_WRONLY | os.O_CREAT); w(f, 4); os.close(f)
         os.rename("a/c", "b/c"); f = os.open("b/c/../c/f", os.O_WRONLY); w(f, 2); os.close(f); os.rename("b/c", "a/c")
+def put(p, n): f = os.open(p, os.O_WRONLY | os.O_CREAT); w(f, n); os.close(f)
+def misses():
+    import time
+    os.mkdir("b"); os.symlink("data", "cur"); time.sleep(.05)
+    for i in range(300):
+        put("cur", 1)
+        try: os.symlink("x", "cur")
+        except FileExistsError: pass
+        os.symlink("y", "b/cur"); os.unlink("b/cur"); os.unlink("data")
+def under():
+    os.makedirs("d0/s"); os.makedirs("d1/s"); os.mkdir("p"); os.symlink("p", "q")
+    for i in range(300):
+        k = i % 2
+        os.symlink("d%d" % k, "t"); os.rename("t", "cur"); put("cur/s/x", 1 + k)
+        os.symlink("../d%d" % k, "p/l"); put("q/l/y", 3 + k); os.unlink("p/l")
+        os.symlink("d%d/s" % k, "u"); put("u/../z", 5 + k); os.unlink("u")
+def instead():
+    os.mkdir("r")
+    for i in range(300):
+        os.mkdir("d"); put("d/x", 1); os.unlink("d/x"); os.rmdir("d")
+        os.symlink("r", "d"); put("d/x", 2); os.unlink("d/x"); os.unlink("d")
+def twins():
+    for i in range(300):
+        f = os.open("a", os.O_WRONLY | os.O_CREAT); w(f, 1); os.rename("a", "b"); w(f, 2); os.link("b", "a"); w(f, 4); os.close(f); os.unlink("a"); os.unlink("b")
+        f = os.open("c", os.O_WRONLY | os.O_CREAT); os.link("c", "e"); os.rename("c", "e"); w(f, 8); os.close(f); os.unlink("c"); os.unlink("e")
 os.mkdir(sys.argv[1]); os.chdir(sys.argv[1]); globals()[sys.argv[1]]()
 EOF
 cat >show.py <<'EOF'
@@ -170,6 +195,10 @@ files links "a=300 d/x=600 y=900 z0=600 z1=600"
 files swaps "d0/x=450 d1/x=600 f0=150 f1=300"
 files swapsat "d0/x=150 d0/y=450 d1/x=300 d1/y=600 l=1 p/e=1500"
 files ups "a/c/f=300 a/g=1200 b/c/f=600"
+files misses "data=300"
+files under "d0/s/x=150 d0/y=450 d0/z=750 d1/s/x=300 d1/y=600 d1/z=900"
+files instead "d/x=300 r/x=600"
+files twins "a=300 b=1800 c=2400"
 files ends "d/u=1500 d/v1=300 d/v2=600 d/v3=900"
 if [ "$(id -u)" = 0 ]; then
 	files root "a=300 r$DIR/root/a=600"

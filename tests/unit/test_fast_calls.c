@@ -101,14 +101,15 @@ static bool fits(const struct fast_call *c, const struct syscall_desc *d)
 		return d->form == FORM_NEWFD && c->role == ROLE_OPEN;
 	case SHAPE_PATH0:
 		return d->path == 0 && c->role == ROLE_PATH;
-	case SHAPE_PATHS01: /* what a link leads to is said before its name */
-		return c->role == ROLE_LINK ? d->path == 1
-					    : d->path == 0 && c->role == ROLE_PATH;
+	case SHAPE_PATHS01: /* what a symbolic link leads to is said before its name */
+		return d->path == !strcmp(c->name, "symlink") &&
+		       (c->role == ROLE_PATH || c->role == ROLE_LINK);
 	case SHAPE_PATHS02:
 		return d->path == 2 && d->fd == 1 && c->role == ROLE_LINK;
 	case SHAPE_PATH1:
-	case SHAPE_PATHS13:
 		return d->path == 1 && c->role == ROLE_PATH;
+	case SHAPE_PATHS13:
+		return d->path == 1 && (c->role == ROLE_PATH || c->role == ROLE_LINK);
 	}
 	return false;
 }

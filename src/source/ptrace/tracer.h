@@ -53,7 +53,7 @@ struct fs_view {
 	uint32_t cwd;    /* name; 0: to be asked */
 	uint32_t root;   /* name; 0: "/" to us too */
 	bool own_root;   /* paths mean something else to it than to us */
-	bool own_mounts; /* likewise, as it has mounts that we may not have */
+	uint64_t mounts; /* likewise: its number, as it has mounts that we may not have */
 	uint64_t since;  /* when the root was asked for; 0: it is to be */
 };
 

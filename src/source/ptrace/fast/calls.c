@@ -79,6 +79,8 @@ static const struct fast_call fast_calls[] = {
 	CALL(unlink, PATH, PATH0),
 	CALL(unlinkat, PATH, PATH1),
 	CALL(rmdir, PATH, PATH0),
+	CALL(link, LINK, PATHS01),
+	CALL(linkat, LINK, PATHS13),
 	CALL(symlink, LINK, PATHS01),
 	CALL(symlinkat, LINK, PATHS02),
 	CALL(chdir, CWD, PASS),

@@ -273,6 +273,7 @@ bool fast_enter(struct tracer *t, struct task *k)
 
 	if (!c)
 		return false;
+	t->fast->when = fast_tsc();
 	if (c->role == ROLE_LOCK)
 		forbid_begin(t, k);
 	if (c->role == ROLE_PATH || c->role == ROLE_LINK) /* the paths of what others have
@@ -382,6 +383,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		return;
 	cut_end(t, k, c, ret);
 	drain_task(t, k);
+	t->fast->when = fast_tsc();
 	if (c->role == ROLE_OPEN && !task_is_seen(t, k))
 		return;
 	bool unseen = !task_is_seen(t, k) && has_fd(c);

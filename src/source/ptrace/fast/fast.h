@@ -59,7 +59,7 @@ enum fast_role {
 	ROLE_OPEN,      /* the result is new */
 	ROLE_PAIR,      /* two in memory are: pipe(2) */
 	ROLE_PATH,      /* open files may have another path from now on */
-	ROLE_LINK,      /* ... or what is opened next: symlink(2) */
+	ROLE_LINK,      /* ... or what is opened next: symlink(2), link(2) */
 	ROLE_CWD,       /* the working directory is another one */
 	ROLE_ROOT,      /* ... or what all paths mean */
 	ROLE_OWN,       /* descriptors or directories are no longer shared */
@@ -225,8 +225,10 @@ struct fast {
 	struct map ends;      /* file -> struct file_end, where somebody appends */
 	unsigned cutting;     /* tasks in calls that may change that */
 	struct map known;     /* path as it was given, inode -> file */
-	struct map links;     /* real path -> what symlink(2) said of it */
+	struct map links;     /* real path, mounts -> what was said of it: links.c */
 	struct map link_dirs; /* directory -> there are, or were, some below it */
+	uint64_t nshared;     /* files that were given other names */
+	struct map followed;  /* real path of a link that led to a directory of dir */
 	struct fast_dir dir[FAST_DIRS];
 	/* Directories whose paths are still to be found out: who has opened them. */
 	struct {
@@ -237,6 +239,7 @@ struct fast {
 	uint32_t epoch; /* of paths */
 	uint64_t epoch_since;
 	uint64_t pass;       /* of the drain */
+	uint64_t when;       /* what the record at hand says was done */
 	uint64_t now;        /* by the time stamp counter, or a little later */
 	uint64_t passed;     /* when the last pass began */
 	uint64_t questions;  /* who else has an open file */
@@ -434,14 +437,18 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 uint32_t path_start(struct tracer *t, struct task *k, int dirfd);
 uint32_t path_whole(struct tracer *t, struct task *k, int dirfd, const char *path);
 
-/* upward.c */
-uint32_t path_from(struct tracer *t, struct task *k, uint32_t from, const char *path);
-
 /* links.c */
+enum one { ONE_UNKNOWN, ONE_SURELY, ONE_NOT };
+struct stat;
 void links_fini(struct fast *f);
-void links_put(struct tracer *t, uint32_t full, uint32_t link, const char *to);
-void links_renamed(struct tracer *t, uint32_t from, uint32_t to, bool exchange);
-ssize_t links_then(struct tracer *t, const char *link, char *out, ssize_t n, size_t size);
+void links_put(struct tracer *t, struct task *k, uint32_t real, const char *to);
+void links_shared(struct tracer *t, struct task *k, uint32_t old, uint32_t new);
+enum one links_one(struct tracer *t, struct task *k, uint32_t from, uint32_t to);
+void links_renamed(
+	struct tracer *t, struct task *k, uint32_t from, uint32_t to, bool exchange);
+bool links_older(const struct fast *f, const struct stat *st);
+ssize_t links_then(struct tracer *t, struct task *k, const char *link, char *out,
+	ssize_t n, size_t size);
 
 /* renamed.c */
 void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
@@ -457,20 +464,32 @@ void path_moved(struct task *k);
 void path_part(struct tracer *t, struct task *k);
 struct fs_view *fs_of(struct task *k);
 uint32_t root_of(struct tracer *t, struct task *k);
+uint64_t mounts_of(struct tracer *t, struct task *k);
 uint32_t path_below(struct tracer *t, uint32_t from, const char *path);
 int root_open(struct tracer *t, struct task *k, const char *full, int flags);
 int root_look(struct tracer *t, struct task *k, const char *full, struct stat *st);
 ssize_t root_link(
 	struct tracer *t, struct task *k, const char *full, char *out, size_t size);
 
-/* found.c. full: a path made whole. fd: who may have it, or -1. */
-struct stat;
+/* now.c. full: a path made whole. */
 struct statx;
 void stat_of(const struct statx *x, struct stat *st);
 bool is_deleted(const char *path);
-bool path_is_itself(const char *path, int flags);
+bool is_to_come(struct tracer *t, const char *now);
 ssize_t found_path(struct tracer *t, struct task *k, const char *full,
 	const struct stat *is, char *out);
+
+/* dirs.c */
+struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name);
+struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *full);
+ssize_t in_dir(const struct tracer *t, const struct fast_dir *d, const char *base,
+	char *out, size_t size);
+bool ends_in_name(const char *path);
+const char *dirs_follow(struct tracer *t, struct task *k, const char *full);
+uint32_t path_from(struct tracer *t, struct task *k, uint32_t from, const char *path);
+
+/* found.c. full: a path made whole. fd: who may have it, or -1. */
+bool path_is_itself(const char *path, int flags);
 uint32_t found_real(struct tracer *t, struct task *k, uint32_t full);
 uint32_t found_file(struct tracer *t, struct task *k, int fd, uint32_t full, bool itself,
 	const struct statx *x);

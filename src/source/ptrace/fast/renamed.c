@@ -128,15 +128,18 @@ static void forget_dirs(struct fast *f, struct renaming *r)
 	}
 }
 
-/* Two names of one file: rename(2) leaves both. */
-static bool are_one(
-	struct tracer *t, struct task *k, const char *from, const struct stat *there)
+/* Two names of one file: rename(2) leaves both. What is there now tells only if it has
+ * been so since before. */
+static bool are_one(struct tracer *t, struct task *k, const struct renaming *r)
 {
+	enum one one = links_one(t, k, r->from.name, r->to.name);
 	struct stat st;
 
-	return there->st_ino && there->st_nlink > 1 && !S_ISDIR(there->st_mode) &&
-	       !root_look(t, k, from, &st) && st.st_ino == there->st_ino &&
-	       st.st_dev == there->st_dev;
+	if (one != ONE_UNKNOWN)
+		return one == ONE_SURELY;
+	return r->there.st_ino && r->there.st_nlink > 1 && !S_ISDIR(r->there.st_mode) &&
+	       !root_look(t, k, r->from.text, &st) && st.st_ino == r->there.st_ino &&
+	       st.st_dev == r->there.st_dev && links_older(t->fast, &st);
 }
 
 struct how {
@@ -158,14 +161,14 @@ static void rename_all(struct tracer *t, struct task *k, uint32_t from, uint32_t
 
 	if (to && root_look(t, k, names_get(t->names, to), &r.there) < 0)
 		r.there.st_ino = 0;
-	if (to && !how->exchange && are_one(t, k, names_get(t->names, from), &r.there))
+	if (to && !how->exchange && are_one(t, k, &r))
 		return;
 	/* It may be elsewhere by now, or something else may be there. */
 	bool early = paths_later(t->fast) > how->counted || !r.there.st_ino;
 	r.dir = to && (early || S_ISDIR(r.there.st_mode) || S_ISLNK(r.there.st_mode) ||
 			      how->exchange);
 	fdtrack_each(t->fast->track, rename_open, &r);
-	links_renamed(t, r.from.name, r.to.name, how->exchange);
+	links_renamed(t, k, r.from.name, r.to.name, how->exchange);
 	if (!r.dir)
 		return;
 	rename_cwds(t, &r);
@@ -226,34 +229,69 @@ void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_ca
 	rename_paths(t, k, dirfd, text, &how);
 }
 
-static void linked(
-	struct tracer *t, struct task *k, const char *to, int dirfd, const char *path)
+static uint32_t real_of(struct tracer *t, struct task *k, int dirfd, const char *path)
 {
 	uint32_t full = *path ? path_whole(t, k, dirfd, path) : 0;
 
-	if (full)
-		links_put(t, full, found_real(t, k, full), to);
+	return full ? found_real(t, k, full) : 0;
 }
 
-/* A record of symlink(2). */
+/* Where in the arguments of a call that makes a link the paths are, and the directories
+ * that they start from; -1: there is none. */
+struct places {
+	const char *name;
+	int8_t dir[2], path[2];
+	bool hard;
+};
+
+static const struct places *places_of(const struct fast_call *c)
+{
+	static const struct places all[] = {
+		{ "symlink", { -1, -1 }, { 0, 1 }, false },
+		{ "symlinkat", { -1, 1 }, { 0, 2 }, false },
+		{ "link", { -1, -1 }, { 0, 1 }, true },
+		{ "linkat", { 0, 2 }, { 1, 3 }, true },
+	};
+	unsigned i = 0;
+
+	while (i < sizeof(all) / sizeof(*all) - 1 && strcmp(all[i].name, c->name))
+		i++;
+	return &all[i];
+}
+
+static void linked(struct tracer *t, struct task *k, const struct places *p,
+	const uint64_t *arg, const char *from, const char *path)
+{
+	const int dir[2] = { p->dir[0] < 0 ? AT_FDCWD : (int)arg[p->dir[0]],
+		p->dir[1] < 0 ? AT_FDCWD : (int)arg[p->dir[1]] };
+	uint32_t new = real_of(t, k, dir[1], path);
+	uint32_t old = new && p->hard ? real_of(t, k, dir[0], from) : 0;
+
+	if (old)
+		links_shared(t, k, old, new);
+	else if (new && !p->hard)
+		links_put(t, k, new, from);
+}
+
+/* A record of symlink(2) or link(2). */
 void path_linked(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c)
 {
 	char path[2][PATH_LEN + 1];
 
 	rec_paths(r, 2, path);
-	linked(t, k, path[0], c->shape == SHAPE_PATHS02 ? (int)r->arg[1] : AT_FDCWD,
-		path[1]);
+	linked(t, k, places_of(c), r->arg, path[0], path[1]);
 }
 
 /* The same of a call that has stopped. */
 void path_linked_stopped(struct tracer *t, struct task *k, const struct fast_call *c)
 {
-	bool at = c->shape == SHAPE_PATHS02;
+	const struct places *p = places_of(c);
 	const uint64_t *arg = k->call.arg;
-	char to[PATH_LEN + 1], path[PATH_LEN + 1];
+	char path[2][PATH_LEN + 1];
 
-	if (tracee_string(k->tid, arg[0], to, sizeof(to)) >= 0 &&
-		tracee_string(k->tid, arg[at ? 2 : 1], path, sizeof(path)) >= 0)
-		linked(t, k, to, at ? (int)arg[1] : AT_FDCWD, path);
+	for (int i = 0; i < 2; i++)
+		if (tracee_string(k->tid, arg[p->path[i]], path[i], sizeof(path[i])) < 0)
+			return;
+	linked(t, k, p, arg, path[0], path[1]);
 }

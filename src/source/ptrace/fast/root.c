@@ -65,13 +65,18 @@ static ssize_t own_link(const struct task *k, const char *of, char *out)
 	return n;
 }
 
-static bool has_own_mounts(const struct task *k, bool was)
+/* The number of its mounts: namespaces(7). 0: they are ours. */
+static uint64_t own_mounts(const struct task *k, uint64_t was)
 {
 	char theirs[PATH_MAX], ours[64];
+	unsigned long long number = 1;
 	ssize_t n = readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1);
 
 	ours[n < 0 ? 0 : n] = 0;
-	return own_link(k, "ns/mnt", theirs) < 0 ? was : strcmp(theirs, ours) != 0;
+	if (own_link(k, "ns/mnt", theirs) < 0)
+		return was;
+	sscanf(theirs, "mnt:[%llu]", &number);
+	return strcmp(theirs, ours) ? number : 0;
 }
 
 /*
@@ -88,11 +93,11 @@ static bool is_own(struct tracer *t, struct task *k)
 	if (v->since && now - v->since < OTHERS_TICKS && !k->process->apart)
 		return v->own_root;
 	v->since = now;
-	v->own_mounts = has_own_mounts(k, v->own_mounts);
+	v->mounts = own_mounts(k, v->mounts);
 	ssize_t n = own_link(k, "root", path);
 	if (n > 0)
 		v->root = n > 1 && *path == '/' ? names_add(t->names, path, n) : 0;
-	v->own_root = v->own_mounts || v->root;
+	v->own_root = v->mounts || v->root;
 	return v->own_root;
 }
 
@@ -100,6 +105,12 @@ static bool is_own(struct tracer *t, struct task *k)
 uint32_t root_of(struct tracer *t, struct task *k)
 {
 	return is_own(t, k) ? fs_of(k)->root : 0;
+}
+
+/* By which mounts its paths are found. 0: ours. */
+uint64_t mounts_of(struct tracer *t, struct task *k)
+{
+	return is_own(t, k) ? fs_of(k)->mounts : 0;
 }
 
 /* A path that is below its root, from there; NULL: it is not. */
@@ -119,8 +130,7 @@ static int open_root(struct tracer *t, struct task *k)
 	const pid_t pid[2] = { k->tid, k->process->pid };
 	enum { FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC };
 	char at[48];
-	int fd = v->own_mounts || !v->root ? -1
-					   : open(names_get(t->names, v->root), FLAGS);
+	int fd = v->mounts || !v->root ? -1 : open(names_get(t->names, v->root), FLAGS);
 
 	for (int i = 0; i < 2 - k->process->apart && fd < 0; i++) {
 		snprintf(at, sizeof(at), "/proc/%d/root", pid[i]);
@@ -141,7 +151,7 @@ int root_open(struct tracer *t, struct task *k, const char *full, int flags)
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC | flags,
 		.resolve = RESOLVE_IN_ROOT };
 
-	if (!own || (!in && !v->own_mounts)) {
+	if (!own || (!in && !v->mounts)) {
 		int fd = open(full, (int)how.flags);
 		return fd < 0 ? -errno : fd;
 	}

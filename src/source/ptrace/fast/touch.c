@@ -91,7 +91,7 @@ static void look_at(const struct fast *f, struct slot *s, const struct fast_rec 
 	char path[2][PATH_LEN + 1];
 	unsigned n = rec_npaths(f, r);
 
-	if (!n)
+	if (!n || r->result < 0)
 		return;
 	if (!s->renames++ && !s->touches)
 		s->touches = grown(NULL);
@@ -105,8 +105,11 @@ static const struct fast_rec *at_head(const struct fast *f, const struct slot *s
 {
 	bool sane;
 	const struct fast_rec *r = slot_rec(s, slot_head(s, &sane));
+	uint64_t state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
 
-	return r->state != REC_NONE && rec_npaths(f, r) ? r : NULL;
+	if (state == REC_NONE || (state == REC_ENDED && r->result < 0))
+		return NULL;
+	return rec_npaths(f, r) ? r : NULL;
 }
 
 /*
@@ -156,7 +159,7 @@ static bool each_touching(const struct fast *f, const struct task *k, const char
 
 	for (uint64_t at = s->tail; !s->touches && at < s->looked;) {
 		const struct fast_rec *r = slot_rec(s, at);
-		if (rec_npaths(f, r) && !fn(k, r, false, arg))
+		if (r->result >= 0 && rec_npaths(f, r) && !fn(k, r, false, arg))
 			return false;
 		at += rec_size(f, r);
 	}
@@ -194,7 +197,7 @@ void slot_took(
 {
 	struct touches *x = s->touches;
 
-	if (s->tail < s->looked && s->renames && rec_npaths(f, r))
+	if (s->tail < s->looked && s->renames && r->result >= 0 && rec_npaths(f, r))
 		s->renames--;
 	s->tail += size;
 	while (x && x->from < x->to && touch_at(x, x->from)->at < s->tail)
