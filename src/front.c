@@ -170,6 +170,10 @@ static void become_command(
 		_exit(EXIT_FAILED);
 	}
 	bool found = find_command(o->argv[0], path);
+	if (how == LAUNCH_DISPATCH) {
+		raise(SIGSTOP); /* only the tracer sees it */
+		how = l->dispatched ? LAUNCH_PLAIN : LAUNCH_PATCH;
+	}
 	if (how != LAUNCH_PLAIN) {
 		int err = filter_install(&o->want, how == LAUNCH_PATCH);
 		if (err < 0) {

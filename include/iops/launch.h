@@ -18,7 +18,12 @@
 struct syscall_set;
 
 /* How the command is to start: the byte that lets it go. */
-enum launch_how { LAUNCH_PLAIN = 'p', LAUNCH_FILTER = 'f', LAUNCH_PATCH = 'h' };
+enum launch_how {
+	LAUNCH_PLAIN = 'p',
+	LAUNCH_FILTER = 'f',
+	LAUNCH_PATCH = 'h',
+	LAUNCH_DISPATCH = 'd' /* it stops, and is told then: dispatched */
+};
 
 struct launch {
 	pid_t front, command, tracer;
@@ -26,6 +31,9 @@ struct launch {
 
 	/* The command's word: errno of a failed exec or of the filter; 0 while none. */
 	volatile int exec_errno, filter_errno;
+
+	/* The tracer's word: its calls will be dispatched, and it needs no filter. */
+	volatile int dispatched;
 
 	/* The tracer's word: how often the command got a signal, last when and from whom.
 	 */

@@ -211,59 +211,23 @@ void control_leave(struct tracer *t, struct task *k, int64_t ret)
 		c->leave(t, k, ret);
 }
 
-/* The file that an exec names, as a path that we can open too. 0 or -errno. */
-static int exec_path(struct task *k, bool at, char *full, size_t size)
-{
-	char path[PATH_MAX];
-	int dirfd = at ? (int)k->call.arg[0] : AT_FDCWD;
-
-	if (tracee_string(k->tid, k->call.arg[at], path, sizeof(path)) < 0)
-		return -EFAULT;
-	if (*path == '/')
-		snprintf(full, size, "/proc/%d/root%s", k->tid, path);
-	else if (dirfd == AT_FDCWD)
-		snprintf(full, size, "/proc/%d/cwd/%s", k->tid, path);
-	else
-		snprintf(full, size, "/proc/%d/fd/%d%s%s", k->tid, dirfd,
-			*path ? "/" : "", path);
-	return 0;
-}
-
-/* "#! interpreter argument": execve(2). Replaces path; false if it is no script. */
-static bool interpreter(pid_t tid, char *path, size_t size)
-{
-	char line[256] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
-
-	if (fd >= 0)
-		close(fd);
-	if (n < 3 || line[0] != '#' || line[1] != '!')
-		return false;
-	char *name = line + 2 + strspn(line + 2, " \t");
-	name[strcspn(name, " \t\n")] = 0;
-	snprintf(path, size, *name == '/' ? "/proc/%d/root%s" : "/proc/%d/cwd/%s", tid,
-		name);
-	return true;
-}
-
 /*
  * A tracer without privileges takes a program's set-id rights away by its mere presence.
  * Where no filter is installed, the task can be left alone before it runs the program.
  */
 bool control_hands_over(struct tracer *t, struct task *k)
 {
-	char path[PATH_MAX + 64];
+	char path[PROGRAM_PATH];
 	bool at = k->call.row >= 0 && !strcmp(syscalls[k->call.row].name, "execveat");
 	int depth = 0;
 
 	if (t->filter || !geteuid() || k->call.row < 0 ||
 		(!at && strcmp(syscalls[k->call.row].name, "execve")) ||
-		exec_path(k, at, path, sizeof(path)) < 0)
+		program_path(k, at, path) < 0)
 		return false;
 	do
 		if (tracee_gains_rights(path))
 			return true;
-	while (++depth < 5 && interpreter(k->tid, path, sizeof(path)));
+	while (++depth < PROGRAM_DEPTH && program_interpreter(k->tid, path));
 	return false;
 }

@@ -56,7 +56,7 @@ static void patch(struct tracer *t, const struct source_args *args)
 			  : !t->filter       ? "a set-id program"
 					     : "";
 
-	t->dispatch = !args->launch;
+	t->dispatch = !args->launch || (t->filter && fast_may_dispatch(args->want));
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);
 	int err = 0;
 	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)))
@@ -161,7 +161,8 @@ static int open_launch(struct tracer *t)
 	int err = seize(t, pid, pid, !t->filter);
 
 	if (!err)
-		err = launch_go(t->launch, t->fast     ? LAUNCH_PATCH
+		err = launch_go(t->launch, t->dispatch ? LAUNCH_DISPATCH
+					   : t->fast   ? LAUNCH_PATCH
 					   : t->filter ? LAUNCH_FILTER
 						       : LAUNCH_PLAIN);
 	if (!err)

@@ -146,7 +146,7 @@ static void on_seccomp(struct tracer *t, struct task *k)
 		 */
 		tracee_refuse_call(k->tid);
 		resume(t, k, 0);
-	} else if (k->call.row >= 0) {
+	} else if (k->call.row >= 0 || k->aside) {
 		resume(t, k, 0); /* has stopped for its entry before */
 	} else {
 		int patched = fast_stop(t, k, &in);
@@ -214,6 +214,15 @@ static void tell_front(struct tracer *t, struct task *k, int sig)
 	t->launch->delivered[sig].n++;
 }
 
+/* Before its exec the command asks what becomes of its calls. */
+static void answer_launcher(struct tracer *t, struct task *k)
+{
+	t->launch->dispatched = t->dispatch && dispatch_can(k);
+	k->filtered = !t->launch->dispatched;
+	task_begin(k);
+	resume(t, k, 0);
+}
+
 static void on_signal(struct tracer *t, struct task *k, int sig)
 {
 	if (t->launch && !k->process->started && t->launch->filter_errno &&
@@ -223,6 +232,11 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		k->sysmode = true;
 		ptrace(PTRACE_SETOPTIONS, k->tid, 0, t->options & ~PTRACE_O_EXITKILL);
 		resume(t, k, 0);
+		return;
+	}
+	if (t->launch && !k->process->started && !t->launch->dispatched && !k->filtered &&
+		sig == SIGSTOP) {
+		answer_launcher(t, k);
 		return;
 	}
 	int trapped = sig == SIGSYS ? dispatch_trap(t, k) : 0;

@@ -82,6 +82,7 @@ struct task *task_new(struct tracer *t, pid_t tid, pid_t pid)
 	k->process = p;
 	k->call.row = -1;
 	k->sysmode = !t->filter;
+	k->filtered = t->filter && !t->dispatch;
 	k->signals = p->signals;
 	fast_new(t, k);
 	p->newest = k;
@@ -377,6 +378,7 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 		k->held = moved.held;
 		k->eintr = moved.eintr;
 		k->sysmode = moved.sysmode;
+		k->filtered = moved.filtered;
 		k->sealed = moved.sealed;
 		k->off = moved.off;
 		k->counted = moved.counted;

@@ -5,6 +5,7 @@
  *   stops.c     one switch over every stop of a tracee
  *   call.c      system call entry and exit to operations
  *   control.c   calls that are no I/O but change how tracing must go on
+ *   program.c   which program an exec will run
  *   task.c      tasks and processes: birth, exec, death, verification
  *   wait.c      which tracee is served next
  *   queue.c     tasks that have stopped, in order
@@ -29,6 +30,7 @@
 #include "iops/source.h"
 #include "iops/syscalls.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -125,8 +127,9 @@ struct task {
 	struct fd_table *files;
 	struct fs_view fs; /* of a process whose threads are apart */
 	struct slot slot;
-	bool sealed;       /* is under the second filter */
-	bool seen;         /* ... and its history is kept: not of what it runs */
+	bool filtered;     /* is under our filter */
+	bool sealed;       /* ... and the second one */
+	bool seen;         /* its history is kept: not of what it runs */
 	bool slotless;     /* it cannot have a slot */
 	bool distrusted;   /* it has written over its slot */
 	bool mending;      /* at a signal: its result may not be final */
@@ -163,7 +166,7 @@ struct tracer {
 	uint64_t epoch_ns;
 	bool follow, wait, filter, countable;
 	bool stopping; /* detach from all */
-	bool dispatch; /* of processes attached to: fast/dispatch.c */
+	bool dispatch; /* of processes attached to, and of the command: fast/dispatch.c */
 	uint64_t stopping_ns, tick_ns;
 	bool halted;  /* cannot detach: only stop counting */
 	long options; /* of PTRACE_SEIZE */
@@ -200,7 +203,7 @@ struct stand {
 /* Whether all that it does to its descriptors is seen: until then they are asked for. */
 static inline bool task_is_seen(const struct tracer *t, const struct task *k)
 {
-	return t->dispatch || k->seen;
+	return (t->dispatch && !t->launch) || k->seen;
 }
 
 uint64_t tracer_now(const struct tracer *t); /* since the epoch */
@@ -240,6 +243,12 @@ void task_interrupt(struct tracer *t, struct task *k, void *space);
 void tasks_free(struct tracer *t);
 void tasks_each(
 	struct tracer *t, void (*fn)(struct tracer *, struct task *, void *), void *arg);
+
+/* program.c: see there. */
+enum { PROGRAM_PATH = PATH_MAX + 64, PROGRAM_DEPTH = 5 };
+int program_path(const struct task *k, bool at, char full[PROGRAM_PATH]);
+bool program_interpreter(pid_t tid, char path[PROGRAM_PATH]);
+bool program_is_64(pid_t tid, char path[PROGRAM_PATH]);
 
 /* call.c: entry says whether the exit has to be seen too. */
 bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in);

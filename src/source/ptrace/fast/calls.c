@@ -166,10 +166,10 @@ static uint64_t ask_by(void)
 
 /*
  * Calls that are to stop where all others are made from the hook: their children have
- * another place to return to, gs is about to change, or the handler of SIGSYS.
+ * another place to return to, or gs is about to change.
  */
 static const short special[] = { SYS_clone, SYS_fork, SYS_vfork, SYS_clone3, SYS_execve,
-	SYS_execveat, SYS_arch_prctl, SYS_rt_sigaction };
+	SYS_execveat, SYS_arch_prctl };
 
 /*
  * A call that is wanted and has a path, or makes a descriptor, has more to tell than the
@@ -181,6 +181,15 @@ static bool stops_for_more(const struct syscall_set *want, unsigned row)
 
 	return syscall_wanted(want, row) &&
 	       (d->form == FORM_PATH || d->form == FORM_OPEN || d->form == FORM_NEWFD);
+}
+
+/* Dispatched, a call that has to stop costs more than below a filter. */
+bool fast_may_dispatch(const struct syscall_set *want)
+{
+	for (unsigned row = 0; syscalls[row].name; row++)
+		if (stops_for_more(want, row))
+			return false;
+	return true;
 }
 
 void fast_calls_index(struct fast *f, const struct syscall_set *want)
@@ -214,6 +223,6 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 		for (unsigned i = 0; i < sizeof(special) / sizeof(*special); i++)
 			stops |= nr == special[i];
 		if (!stops)
-			f->shape[nr] = SHAPE_FREE;
+			f->shape[nr] = nr == SYS_rt_sigaction ? SHAPE_ACTION : SHAPE_FREE;
 	}
 }

@@ -35,14 +35,14 @@ struct dispatch_config {
 
 static const uint64_t sigsys = UINT64_C(1) << (SIGSYS - 1);
 
-static int switch_on(struct task *k)
+static int switch_on(const struct tracer *t, struct task *k)
 {
-	int byte = launch_guard_byte(getpid());
-	struct dispatch_config on = { .mode = 1,
-		.selector = GUARD_AT + (uint64_t)byte,
-		.offset = HOOK_AT,
-		.len = TABLES_AT - HOOK_AT };
+	struct dispatch_config on = {
+		.mode = 1, .offset = HOOK_AT, .len = TABLES_AT - HOOK_AT
+	};
 
+	if (t->fast->guards)
+		on.selector = GUARD_AT + (uint64_t)launch_guard_byte(getpid());
 	return ptrace(SET_DISPATCH, k->tid, sizeof(on), &on) < 0 ? -errno : 0;
 }
 
@@ -67,28 +67,41 @@ static int set_handler(
 	return err ? err : (int)r.rax;
 }
 
+/* What raises the signals of ours is as if they had never come. */
+static bool may_raise(const struct tracer *t, const struct task *k)
+{
+	struct signal_state sys, trap = { .ignored = false };
+
+	return !tracee_signal(k->tid, SIGSYS, &sys) && !sys.caught && !sys.ignored &&
+	       (!t->launch ||
+		       (!tracee_signal(k->tid, SIGTRAP, &trap) && !trap.ignored));
+}
+
 /* All that an address space needs, before anything is dispatched. */
 static void prepare(struct tracer *t, struct task *k)
 {
 	struct space *sp = k->space;
-	struct signal_state now;
 	struct stand s;
 
 	sp->strangers = k->seized;
 	sp->state = SPACE_REFUSED;
-	if (tracee_signal(k->tid, SIGSYS, &now) < 0 || now.caught || now.ignored ||
-		stand_anywhere(t, k, &s) < 0)
+	if (!may_raise(t, k) || stand_anywhere(t, k, &s) < 0)
 		return;
 	int err = -ENOEXEC;
 	if (s.regs.cs == IN_64_BITS) {
 		sp->state = SPACE_COLD;
 		err = setup_space(t, k, &s, s.regs.rip);
 	}
-	if (!err)
+	if (!err && t->fast->guards)
 		err = set_handler(t, k, &s, ACTION_AT);
 	if (err)
 		sp->state = SPACE_REFUSED;
-	if (err != -ESRCH)
+	sp->dispatches = !err;
+	if (err == -ESRCH)
+		return;
+	if (t->launch)
+		stand_begun(k, &s);
+	else
 		stand_back(t, k, &s);
 }
 
@@ -105,20 +118,29 @@ static void unblock(struct task *k)
 	k->unblocked = k->seized;
 }
 
-static void stop_at_each(struct task *k)
-{
-	switch_off(k);
-	k->dispatched = k->aside = false;
-	k->sysmode = true;
-}
-
-static bool begin(struct tracer *t, struct task *k)
+/* Of a task that stands still: whether the kernel lets us. */
+bool dispatch_can(const struct task *k)
 {
 	struct dispatch_config now;
 
-	if (!k->space || k->space->quit || t->stopping || k->held_back ||
-		WSTOPSIG(k->status) != SIGTRAP)
-		return false;
+	return ptrace(GET_DISPATCH, k->tid, sizeof(now), &now) >= 0 && !now.mode;
+}
+
+/* Its calls stop as there is a filter, or each of them. */
+static void dispatch_no_more(struct task *k)
+{
+	switch_off(k);
+	k->dispatched = k->aside = false;
+	k->sysmode = !k->filtered;
+}
+
+/* A program that we have not started may have its own, and what we add may be forbidden. */
+static bool may_begin(struct tracer *t, struct task *k)
+{
+	struct dispatch_config now;
+
+	if (t->launch)
+		return true;
 	if (ptrace(GET_DISPATCH, k->tid, sizeof(now), &now) < 0) {
 		t->dispatch = errno == ESRCH;
 		if (!t->dispatch)
@@ -126,13 +148,20 @@ static bool begin(struct tracer *t, struct task *k)
 				"attach needs Linux 6.4 or newer");
 		return false;
 	}
-	if (now.mode || tracee_is_filtered(k->tid))
-		return false; /* the program's own: what we add may be forbidden */
+	return !now.mode && !tracee_is_filtered(k->tid);
+}
+
+static bool begin(struct tracer *t, struct task *k)
+{
+	if (!k->space || k->space->quit || t->stopping || k->held_back ||
+		WSTOPSIG(k->status) != SIGTRAP || !may_begin(t, k))
+		return false;
 	if (k->space->state == SPACE_COLD)
 		prepare(t, k);
-	if (k->space->state != SPACE_READY || switch_on(k) < 0)
+	if (k->space->state != SPACE_READY || switch_on(t, k) < 0)
 		return false;
-	unblock(k);
+	if (t->fast->guards)
+		unblock(k);
 	return true;
 }
 
@@ -140,11 +169,12 @@ static bool begin(struct tracer *t, struct task *k)
 void dispatch_begin(struct tracer *t, struct task *k)
 {
 	if (k->dispatched && k->space->quit)
-		stop_at_each(k);
-	if (!t->dispatch || k->dispatched)
+		dispatch_no_more(k);
+	if (!t->dispatch || k->dispatched || !k->process->started ||
+		(k->filtered && !(k->space && k->space->dispatches)))
 		return;
 	k->dispatched = begin(t, k);
-	k->sysmode = !k->dispatched;
+	k->sysmode = !k->dispatched && !k->filtered;
 }
 
 /*
@@ -156,12 +186,32 @@ void dispatch_exec(struct tracer *t, struct task *k)
 	if (!t->dispatch)
 		return;
 	k->dispatched = k->aside = k->unblocked = k->sysmode = false;
+	if (k->filtered)
+		return;
 	ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 }
 
 /*
- * The signal was raised while it was blocked: then the kernel has unblocked it and taken
- * the handler away. Only worth asking where anything else is blocked, or this was.
+ * The signal was raised while it was blocked: then the kernel has unblocked it. Who blocks
+ * all others, as the C library does around clone(2), has blocked that too.
+ */
+static void keep_mask(struct task *k)
+{
+	const uint64_t never = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
+	/* The C library keeps these from being blocked. */
+	const uint64_t its = UINT64_C(3) << (__SIGRTMIN - 1);
+	uint64_t mask = 0;
+
+	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 ||
+		(mask | sigsys | never | its) != ~UINT64_C(0) || mask & sigsys)
+		return;
+	mask |= sigsys;
+	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
+}
+
+/*
+ * Likewise, and it has taken the handler away. Only worth asking where anything else is
+ * blocked, or this was.
  */
 static int keep_handler(struct tracer *t, struct task *k)
 {
@@ -210,15 +260,48 @@ static bool is_rival(const struct task *k, const struct user_regs_struct *r)
 	return false;
 }
 
+static void be_filtered(struct tracer *t, struct task *k, void *process)
+{
+	(void)t;
+	if (k->process == process)
+		k->filtered = k->sealed = true;
+}
+
+/*
+ * Before its call: from now on calls of its process stop as our filters say. What is
+ * patched stays so, and is as fast as it can be below a filter. 0, or why not.
+ */
+static int hand_over(struct tracer *t, struct task *k)
+{
+	struct stand s;
+
+	if (stand_begin(t, k, &s) < 0)
+		return -ESRCH;
+	int err = setup_filters(t, k, &s, true);
+	if (err == -ESRCH)
+		return err;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
+	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s.mask), &s.mask);
+	if (err < 0)
+		return err;
+	tasks_each(t, be_filtered, k->process);
+	k->space->quit = true;
+	tasks_each(t, task_interrupt, k->space);
+	return 0;
+}
+
 /* Before its call: all of its memory goes back to two stops for good. 0 or -ESRCH. */
 static int quit(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct stand s;
 
+	int handed = t->launch ? hand_over(t, k) : -EPERM;
+	if (!handed || handed == -ESRCH)
+		return handed;
 	switch_off(k); /* the hook may be gone by now: calls are made from elsewhere */
 	if (stand_anywhere(t, k, &s) < 0)
 		return -ESRCH;
-	if (set_handler(t, k, &s, DEFAULT_AT) == -ESRCH)
+	if (t->fast->guards && set_handler(t, k, &s, DEFAULT_AT) == -ESRCH)
 		return -ESRCH;
 	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
 	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s.mask), &s.mask);
@@ -237,7 +320,7 @@ static int quit(struct tracer *t, struct task *k, uint64_t at)
 static bool was_sent_back(
 	struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
-	bool records = t->fast->shape[r->orig_rax] != SHAPE_FREE;
+	bool records = !(t->fast->shape[r->orig_rax] & SHAPE_FREE);
 	bool back = records && k->led == r->rip && k->led_head == k->slot.ctl->head;
 
 	k->led = back ? 0 : r->rip;
@@ -258,7 +341,7 @@ static int lead(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	r->rcx = r->rip;
 	r->rax = r->orig_rax;
 	r->orig_rax = -1;
-	r->rip = HOOK_AT + (uint64_t)(hook_guarded - hook_code);
+	r->rip = hook_entrance(t->fast);
 	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;
 }
 
@@ -270,6 +353,7 @@ static int at_site(struct tracer *t, struct task *k, struct user_regs_struct *r)
 
 	if (!s)
 		return 0;
+	sp->strays += s->state == SITE_REFUSED;
 	bool hot = ++s->hits >= PATCH_AT || t->fast->after == 1;
 	if (s->state == SITE_PATCHED ||
 		(s->state == SITE_COLD && hot && !space_has_strangers(t, k))) {
@@ -305,33 +389,62 @@ static int through_hook(
 }
 
 /*
- * Handlers of other signals than ours are nobody's concern: that call is made from the
- * hook, which goes back to where the control words say.
+ * What a child of the command runs is under the filter from its beginning: most of that is
+ * short, and what means nothing to us passes there without ever having stopped. Also what
+ * could not be dispatched.
  */
-static int free_call(struct task *k, struct user_regs_struct *r)
+static bool runs_filtered(
+	struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
-	const struct site *s = space_site_of_stub(k->space, r->rip);
+	char path[PROGRAM_PATH];
+	bool at = r->orig_rax == SYS_execveat;
 
-	k->slot.ctl->ret = s ? s->at + 2 : r->rip;
-	r->rip = HOOK_AT + (uint64_t)(hook_free_sys - hook_code);
-	r->rax = r->orig_rax;
-	r->orig_rax = -1;
-	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;
+	k->call.arg[0] = r->rdi;
+	k->call.arg[1] = r->rsi;
+	return t->launch && !k->filtered &&
+	       (k->process->pid != t->launch->command || !setup_may_reserve(k->tid) ||
+		       (!program_path(k, at, path) && !program_is_64(k->tid, path)));
+}
+
+/* Before an exec. Where that cannot be it is as it was. 0 or -ESRCH. */
+static int filter_first(struct tracer *t, struct task *k)
+{
+	struct stand s;
+
+	if (k->space->state != SPACE_READY || k->space->locked ||
+		stand_begin(t, k, &s) < 0)
+		return 0;
+	if (setup_filters(t, k, &s, false) == -ESRCH)
+		return -ESRCH;
+	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
+	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s.mask), &s.mask);
+	return 0;
+}
+
+/* Below a filter, calls from where nothing can be patched stop only if they count. */
+static bool strays(const struct tracer *t, const struct task *k)
+{
+	enum { MANY = 200 };
+
+	return t->launch && k->space->strays >= MANY;
 }
 
 /* What can be done in place of a call with dispatch switched off. As through_hook(). */
 static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	const siginfo_t *info, bool full)
 {
+	if (k->space->quit && t->launch && !k->filtered)
+		return hand_over(t, k) == -ESRCH ? -ESRCH : 0;
 	if (k->space->quit || t->stopping || info->si_arch != AUDIT_ARCH_X86_64)
 		return 0;
-	if (!k->space->locked && is_rival(k, r))
+	if (!k->space->locked && (is_rival(k, r) || strays(t, k)))
 		return quit(t, k, r->rip - 2);
 	if (r->orig_rax == SYS_mlockall && !k->space->lean)
 		return patch_lean(t, k, r->rip - 2);
-	if (r->orig_rax == SYS_rt_sigaction && r->rdi != SIGSYS && task_has_slot(k, r) &&
-		!in_hook(r->rip))
-		return free_call(k, r);
+	if (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat)
+		return runs_filtered(t, k, r) ? filter_first(t, k) : 0;
+	if (r->orig_rax == SYS_rt_sigaction && r->rdi == SIGSYS)
+		return 0;
 	return is_shape(t->fast, r->orig_rax) && !k->slotless
 		       ? through_hook(t, k, r, full)
 		       : 0;
@@ -348,7 +461,7 @@ void dispatch_entered(
 	struct user_regs_struct r;
 	uint64_t act[4] = { 0 };
 
-	if (!k->aside || k->space->quit || in->arch != AUDIT_ARCH_X86_64 ||
+	if (!t->fast || !t->fast->guards || !k->aside || k->space->quit || in->arch != AUDIT_ARCH_X86_64 ||
 		in->entry.nr != SYS_rt_sigaction || in->entry.args[0] != SIGSYS ||
 		ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return;
@@ -402,7 +515,9 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	if (full)
 		slot_grow(&k->slot);
 	k->entered = fast_tsc();
-	if (!t->stopping && !k->space->quit && keep_handler(t, k) < 0)
+	if (!t->fast->guards)
+		keep_mask(k);
+	else if (!t->stopping && !k->space->quit && keep_handler(t, k) < 0)
 		return -ESRCH;
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return -ESRCH;
@@ -413,7 +528,7 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	r.rax = r.orig_rax;
 	r.orig_rax = -1;
 	if (k->space->quit) {
-		stop_at_each(k);
+		dispatch_no_more(k);
 	} else {
 		switch_off(k);
 		k->aside = true;
@@ -431,7 +546,7 @@ void dispatch_again(struct tracer *t, struct task *k)
 	show_none(k);
 	/* A child that goes on so that its parent can stop is seen to its end. */
 	if (k->dispatched && (!t->stopping || k->lender))
-		switch_on(k);
+		switch_on(t, k);
 }
 
 /* Whether a signal of our making still waits: let go with it, the task would die. */

@@ -22,6 +22,22 @@
 #include <sys/user.h>
 #include <unistd.h>
 
+static int make_filter(struct tracer *t, enum filter_part part, struct filter_code *out,
+	unsigned most)
+{
+	struct sock_filter code[BPF_MAXINSNS];
+	unsigned n = filter_build(&t->want, part, code);
+
+	if (n > most)
+		return -E2BIG;
+	out->code = malloc(n * sizeof(*code));
+	if (!out->code)
+		return -ENOMEM;
+	memcpy(out->code, code, n * sizeof(*code));
+	out->n = (uint16_t)n;
+	return 0;
+}
+
 int fast_open(struct tracer *t, unsigned after)
 {
 	struct fast *f = t->fast = calloc(1, sizeof(*f));
@@ -31,18 +47,16 @@ int fast_open(struct tracer *t, unsigned after)
 	f->after = after;
 	f->epoch = 1;
 	f->track = fdtrack_new(t->names);
-	f->seal = calloc(BPF_MAXINSNS, sizeof(*f->seal));
-	f->guards = t->dispatch ? guards_new() : NULL;
-	if (!f->track || !f->seal || (t->dispatch && !f->guards)) {
+	f->guards = t->launch ? NULL : guards_new();
+	int err = !f->track || (!t->launch && !f->guards) ? -ENOMEM : 0;
+	if (!err)
+		err = make_filter(t, FILTER_FIRST, &f->first, FILTER_MAX);
+	if (!err)
+		err = make_filter(t, FILTER_SECOND, &f->seal, SEAL_MAX);
+	if (err < 0) {
 		fast_close(t);
-		return -ENOMEM;
+		return err;
 	}
-	unsigned n = filter_build(&t->want, FILTER_SECOND, f->seal);
-	if (n > SEAL_MAX) {
-		fast_close(t);
-		return -E2BIG;
-	}
-	f->nseal = (uint16_t)n;
 	fast_calls_index(f, &t->want);
 	if (t->dispatch)
 		fast_calls_free(f, &t->want);
@@ -59,7 +73,8 @@ void fast_close(struct tracer *t)
 		return;
 	guards_free(f->guards);
 	fdtrack_free(f->track);
-	free(f->seal);
+	free(f->first.code);
+	free(f->seal.code);
 	texts_free(f);
 	maps_free(&f->maps);
 	ends_fini(f);
@@ -122,6 +137,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 			child->space->state = SPACE_REFUSED;
 	}
 	child->slotless = parent->slotless;
+	child->filtered = parent->filtered;
 	child->sealed = parent->sealed;
 	child->seen = parent->seen;
 	child->process->locked |= parent->process->locked;

@@ -147,8 +147,10 @@ struct space {
 	bool undone;     /* the patches were taken back */
 	bool lean;       /* its memory is locked: no more than what is used is mapped */
 	bool quit;       /* nothing of it is to be dispatched any more */
+	unsigned strays; /* calls that were, from where nothing can be patched */
 	bool left;       /* some of its tasks have been let go */
 	bool forked;     /* has made processes: a shell, perhaps */
+	bool dispatches; /* its calls are dispatched, where there is no filter */
 	bool strangers;  /* ran before us: who is not traced may run in it, too */
 	uint64_t ask_ns; /* ... which is not to be asked again before this time */
 	unsigned hits;   /* stops, since the last of them */
@@ -209,14 +211,16 @@ enum { RING_PARTS = 1024, FAST_DIRS = 512, FAST_LATE = 64 };
 
 struct fast {
 	struct fdtrack *track;
-	struct guards *guards; /* NULL: calls are not dispatched */
+	struct guards *guards; /* NULL: what is dispatched dies with us */
 	struct fast_clock clock;
 	uint8_t shape[NSHAPES];
 	uint64_t ask_by;                   /* C_STATX */
 	const struct fast_call *call[256]; /* by row; NULL: none */
 	unsigned after;                    /* stops of a site before it is patched */
-	struct sock_filter *seal;          /* FILTER_SECOND */
-	uint16_t nseal;
+	struct filter_code {
+		struct sock_filter *code;
+		uint16_t n;
+	} first, seal; /* FILTER_FIRST, FILTER_SECOND */
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
@@ -246,6 +250,12 @@ struct fast {
 	uint64_t fill_ticks; /* in which the busiest ring fills by a third */
 };
 
+/* Where stubs lead to. */
+static inline uint64_t hook_entrance(const struct fast *f)
+{
+	return HOOK_AT + (uint64_t)((f->guards ? hook_guarded : hook_enter) - hook_code);
+}
+
 /* Whether the hook makes the call itself. */
 static inline bool is_shape(const struct fast *f, uint64_t nr)
 {
@@ -259,6 +269,7 @@ struct syscall_set fast_concerned(bool second);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 int call_open_flags(const uint64_t *arg, const char *name);
 bool shape_opens(uint8_t shape);
+bool fast_may_dispatch(const struct syscall_set *want);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);
 
@@ -514,8 +525,11 @@ struct user_regs_struct;
 int stand_call(struct tracer *t, struct task *k, const struct stand *s,
 	struct user_regs_struct *r);
 int stand_back(struct tracer *t, struct task *k, struct stand *s);
+void stand_begun(struct task *k, struct stand *s);
+bool setup_may_reserve(pid_t tid);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 void setup_close(struct tracer *t, struct task *k);
+int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all);
 int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 int setup_trim(struct tracer *t, struct task *k, struct stand *s);
 int setup_register(struct tracer *t, struct task *k, const struct stand *s);
@@ -569,7 +583,8 @@ bool fast_uncounted(struct tracer *t, struct task *k);
 bool fast_mend(struct tracer *t, struct task *k, int sig);
 void mend_home(struct tracer *t, struct task *k);
 
-/* dispatch.c: of a task that was attached to; likewise nothing unless tracer.dispatch. */
+/* dispatch.c: likewise nothing unless tracer.dispatch. */
+bool dispatch_can(const struct task *k);
 void dispatch_begin(struct tracer *t, struct task *k);
 void dispatch_exec(struct tracer *t, struct task *k);
 int dispatch_trap(struct tracer *t, struct task *k);

@@ -30,12 +30,12 @@ void new_epoch(struct fast *f)
 
 /*
  * Another program runs: what was close-on-exec is not known for sure, so all is asked
- * anew. Where its calls are dispatched, positions that others share will move without
- * our seeing whose they are; else each of its calls is asked until it is patched.
+ * anew. Of a process attached to, positions that others share will move without our
+ * seeing whose they are; else each of its calls is asked until its history is kept.
  */
 void history_exec(struct tracer *t, struct task *k)
 {
-	for (int fd = 0; t->dispatch && k->files && fd < FDTRACK_MAX; fd++) {
+	for (int fd = 0; !t->launch && k->files && fd < FDTRACK_MAX; fd++) {
 		struct fd_open *o = fdtrack_get(k->files, fd);
 		if (o && o->refs > 1 && o->seeks) {
 			o->offset = OP_NO_OFFSET;

@@ -49,6 +49,10 @@ hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop
 
 hook_other:
 	jz	hook_pass
+	cmpl	$SHAPE_ACTION-0x100, %edx
+	jne	hook_free
+	cmpl	$31, %edi		/* SIGSYS */
+	je	hook_pass
 hook_free:	/* nobody cares for it: made from here, where nothing makes it stop */
 	restore_flags
 	movq	CTL(C_RAX), %rax
@@ -360,18 +364,20 @@ hook_end:
 /*
  * Run once in each address space, by the tracer's setting of the registers; it puts all
  * of them back afterwards. r13: bytes of slots; r14, r15: address and length of stubs.
- * Each part ends with a call that stops whatever filter there is, which tells the tracer.
+ * Each part ends with a call that stops whatever filter there is, which tells the tracer;
+ * where there is none, with a breakpoint.
  */
 .macro trap label
 	xorl	%eax, %eax		/* read(-1) */
 	movl	$-1, %edi
 	syscall
 \label:
-	hlt
+	int3
 .endm
 
 	.globl setup_code, setup_trap, setup_barrier, setup_barrier_trap
-	.globl setup_map, setup_map_trap, setup_unmap, setup_unmap_trap, setup_orphan, setup_end
+	.globl setup_map, setup_map_trap, setup_unmap, setup_unmap_trap, setup_shut
+	.globl setup_shut_trap, setup_filter, setup_filter_trap, setup_orphan, setup_end
 
 setup_code:
 	movl	$319, %eax		/* memfd_create(NAME, MFD_CLOEXEC|MFD_ALLOW_SEALING) */
@@ -446,6 +452,50 @@ setup_unmap:
 	syscall
 	movq	%rax, %rbx
 	trap	setup_unmap_trap
+
+setup_shut:
+	movl	$3, %eax		/* close(r12) */
+	movl	%r12d, %edi
+	syscall
+	trap	setup_shut_trap
+
+/* r12: SECCOMP_FILTER_FLAG_*; r13, r14: what came of the first program and the second. */
+setup_filter:
+	xorl	%ebx, %ebx
+	xorl	%r13d, %r13d
+	xorl	%r14d, %r14d
+	cmpw	$0, FILTER_AT
+	je	2f
+1:	movl	$317, %eax		/* seccomp(SECCOMP_SET_MODE_FILTER, r12, FILTER_AT) */
+	movl	$1, %edi
+	movl	%r12d, %esi
+	movl	$FILTER_AT, %edx
+	syscall
+	movq	%rax, %r13
+	cmpq	$-13, %rax		/* EACCES: no new privileges, then, but once */
+	jne	2f
+	testl	%ebx, %ebx
+	jnz	3f
+	movl	$1, %ebx
+	movl	$157, %eax		/* prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) */
+	movl	$38, %edi
+	movl	$1, %esi
+	xorl	%edx, %edx
+	xorl	%r10d, %r10d
+	xorl	%r8d, %r8d
+	syscall
+	jmp	1b
+2:	testq	%r13, %r13
+	jnz	3f
+	cmpw	$0, SEAL_AT
+	je	3f
+	movl	$317, %eax
+	movl	$1, %edi
+	movl	%r12d, %esi
+	movl	$SEAL_AT, %edx
+	syscall
+	movq	%rax, %r14
+3:	trap	setup_filter_trap
 
 /*
  * The handler of SIGSYS while calls are dispatched. The tracer keeps the signal from it,

@@ -13,7 +13,8 @@
 #define SETUP_AT      (HOOK_AT + 0x1000)
 #define TABLES_AT     (HOOK_AT + 0x2000)
 #define HOOK_SIZE     0x10000
-#define HOOK_USED     0x3000
+#define FILTERS_AT    (HOOK_AT + 0x3000)
+#define HOOK_USED     0x4000
 #define SLOTS_AT      (HOOK_AT + HOOK_SIZE)
 #define WINDOW_END    0x80000000 /* HOOK_AT + 2^28: the stubs test for it */
 
@@ -33,8 +34,12 @@
 #define READY         0x79646165722d7069
 #define ACTION_AT     (TABLES_AT + 0x280) /* struct sigaction: our handler of SIGSYS, */
 #define DEFAULT_AT    (TABLES_AT + 0x2c0) /* and none */
-#define SEAL_AT       (TABLES_AT + 0x400) /* struct sock_fprog: length 0 if there is none, */
-#define SEAL_MAX      382                 /* and its instructions, 16 bytes further */
+/* Programs of filters, the first and the second: struct sock_fprog, length 0 if there is
+ * none, and its instructions 16 bytes further. */
+#define SEAL_AT       (TABLES_AT + 0x400)
+#define SEAL_MAX      382
+#define FILTER_AT     FILTERS_AT
+#define FILTER_MAX    510
 
 /* In the first slot, unused otherwise: guard.c. */
 #define GUARD_OFFSET  0x800
@@ -55,6 +60,7 @@
 #define SHAPE_PATHS13 11
 #define SHAPE_PATHS02 12
 #define SHAPE_FREE    0x80 /* not at all: the call is made from the hook */
+#define SHAPE_ACTION  0x81 /* likewise, unless argument 0 is SIGSYS */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00
@@ -138,7 +144,8 @@ extern const uint8_t hook_code[], hook_free[], hook_free_sys[], hook_free_post[]
 	hook_kept[], hook_done[], hook_new_sys[], hook_new_post[], hook_new_kept[],
 	hook_stat_sys[], hook_new_end[], hook_end[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
-	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_orphan[],
+	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],
+	setup_shut_trap[], setup_filter[], setup_filter_trap[], setup_orphan[],
 	setup_end[];
 #endif
 

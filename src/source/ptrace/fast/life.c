@@ -37,6 +37,7 @@ void fast_new(struct tracer *t, struct task *k)
 	if (other)
 		other->space->refs++;
 	k->space = other ? other->space : space_new();
+	k->filtered = other ? other->filtered : k->filtered;
 	k->sealed = other && other->sealed;
 	k->seen = other && other->seen;
 	history_begin(t, k, other,

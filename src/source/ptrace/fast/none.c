@@ -39,6 +39,12 @@ struct syscall_set fast_concerned(bool second)
 	return (struct syscall_set){ { 0 } };
 }
 
+bool fast_may_dispatch(const struct syscall_set *want)
+{
+	(void)want;
+	return false;
+}
+
 unsigned fast_addresses(uint32_t out[FAST_CALLS])
 {
 	(void)out;
@@ -148,6 +154,12 @@ void drain_task(struct tracer *t, struct task *k)
 {
 	(void)t;
 	(void)k;
+}
+
+bool dispatch_can(const struct task *k)
+{
+	(void)k;
+	return false;
 }
 
 int dispatch_trap(struct tracer *t, struct task *k)

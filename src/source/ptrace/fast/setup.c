@@ -12,6 +12,7 @@
 #include <linux/filter.h>
 #include <linux/membarrier.h>
 #include <linux/ptrace.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,13 @@ static int wait_for(struct tracer *t, struct task *k, int event, int request)
 			int sig = WSTOPSIG(status), got = status >> 16;
 			if (got == event && (event || sig == (SIGTRAP | 0x80)))
 				return 0;
+			if (event == PTRACE_EVENT_SECCOMP && !got && sig == SIGTRAP)
+				return 0; /* a breakpoint, where there is no filter */
+			if (got == PTRACE_EVENT_SECCOMP) {
+				/* Of a filter that we have just put there. */
+				ptrace(request, k->tid, 0, 0);
+				continue;
+			}
 			if (got == PTRACE_EVENT_STOP || (!got && sig == SIGSTOP)) {
 				k->restop |= sig != SIGTRAP;
 				ptrace(request, k->tid, 0, 0);
@@ -119,11 +127,19 @@ static int go(struct tracer *t, struct task *k, const struct user_regs_struct *r
 	return wait_for(t, k, event, request);
 }
 
+/* Where no filter tells us, a breakpoint does; of a task attached to, each call. */
+static bool ends_in_trap(const struct tracer *t, const struct task *k)
+{
+	return t->launch && !k->filtered;
+}
+
 /* At the stop before a call: remember all, and let no signal in. */
 int stand_begin(struct tracer *t, struct task *k, struct stand *s)
 {
 	uint64_t none = ~UINT64_C(0);
 
+	if (ends_in_trap(t, k))
+		none &= ~(UINT64_C(1) << (SIGTRAP - 1));
 	maps_forget(&t->fast->maps); /* it has run since */
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &s->regs) < 0 ||
 		ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0 ||
@@ -228,15 +244,33 @@ int stand_back(struct tracer *t, struct task *k, struct stand *s)
 	return err;
 }
 
+/* A breakpoint where its signal is ignored would set that back to its default. */
+static bool may_trap(const struct tracer *t, const struct task *k)
+{
+	struct signal_state trap;
+
+	return !ends_in_trap(t, k) ||
+	       (!tracee_signal(k->tid, SIGTRAP, &trap) && !trap.ignored);
+}
+
+/* Where a program begins: no call is to be restarted there. */
+void stand_begun(struct task *k, struct stand *s)
+{
+	s->regs.orig_rax = s->regs.rax;
+	stand_end(k, s, s->regs.rip);
+}
+
 /*
- * Run a part of the second page to the stop at its close, whatever else of it may stop.
+ * Run a part of the second page to the stop at its end, whatever else of it may stop.
  * r: registers then.
  */
 static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	const uint8_t *from, const uint8_t *to)
 {
-	int request = t->dispatch ? PTRACE_SYSCALL : PTRACE_CONT;
-	int event = t->dispatch ? 0 : PTRACE_EVENT_SECCOMP;
+	bool ready = k->space->state == SPACE_READY; /* else that was looked at */
+	bool calls = !t->launch || (ready && !may_trap(t, k));
+	int request = calls ? PTRACE_SYSCALL : PTRACE_CONT;
+	int event = calls ? 0 : PTRACE_EVENT_SECCOMP;
 
 	r->rip = IN_SETUP(from);
 	r->orig_rax = -1;
@@ -245,7 +279,7 @@ static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	while (!err) {
 		if (ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
 			return -errno;
-		if (r->rip == IN_SETUP(to))
+		if (r->rip == IN_SETUP(to) || r->rip == IN_SETUP(to) + 1)
 			return 0;
 		if (ptrace(request, k->tid, 0, 0) < 0)
 			return -errno;
@@ -279,16 +313,28 @@ static uint64_t find_gap(struct maps *maps, pid_t tid, uint64_t near)
 	return best;
 }
 
-/* The second filter, where the task is not under it yet. */
-static void fill_seal(struct tracer *t, struct task *k, uint8_t *at)
+/* A filter's program; n: its length as it is to be told for now. */
+static void fill_filter(
+	const struct filter_code *f, uint16_t n, uint64_t at, uint8_t page[HOOK_USED])
 {
-	const uint64_t code = SEAL_AT + 16;
+	const uint64_t code = at + 16;
+	uint8_t *to = page + (at - HOOK_AT);
 
-	if (t->dispatch || k->sealed)
+	memcpy(to, &n, sizeof(n));
+	memcpy(to + 8, &code, sizeof(code));
+	memcpy(to + 16, f->code, f->n * sizeof(*f->code));
+}
+
+/* The second filter is for now where there is the first one; both are for later where
+ * calls are dispatched. */
+static void fill_filters(struct tracer *t, struct task *k, uint8_t page[HOOK_USED])
+{
+	const struct fast *f = t->fast;
+
+	if (!t->launch)
 		return;
-	memcpy(at, &t->fast->nseal, sizeof(t->fast->nseal));
-	memcpy(at + 8, &code, sizeof(code));
-	memcpy(at + 16, t->fast->seal, t->fast->nseal * sizeof(*t->fast->seal));
+	fill_filter(&f->seal, k->filtered && !k->sealed ? f->seal.n : 0, SEAL_AT, page);
+	fill_filter(&f->first, 0, FILTER_AT, page);
 }
 
 static int fill(struct tracer *t, struct task *k)
@@ -308,7 +354,7 @@ static int fill(struct tracer *t, struct task *k)
 		SA_SIGINFO | SA_ONSTACK | 0x04000000 /* SA_RESTORER */,
 		IN_SETUP(setup_orphan) };
 	memcpy(page + (ACTION_AT - HOOK_AT), action, sizeof(action));
-	fill_seal(t, k, page + (SEAL_AT - HOOK_AT));
+	fill_filters(t, k, page);
 	int err = mem_write(mem, HOOK_AT, page, HOOK_USED);
 	close(mem);
 	return err;
@@ -341,7 +387,7 @@ static int map_hook(struct tracer *t, struct task *k, struct stand *s)
 	r.r10 = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
 	r.r8 = (uint64_t)-1;
 	r.r9 = 0;
-	int err = t->dispatch ? stand_call(t, k, s, &r) : go(t, k, &r, PTRACE_SYSCALL, 0);
+	int err = k->filtered ? go(t, k, &r, PTRACE_SYSCALL, 0) : stand_call(t, k, s, &r);
 	if (err < 0)
 		return err;
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
@@ -358,7 +404,7 @@ static struct rings *take_file(struct tracer *t, struct task *k, int fd, size_t 
 	if (mine < 0)
 		return NULL;
 	struct rings *r = rings_new(mine, size);
-	if (r && t->dispatch) {
+	if (r && t->fast->guards) {
 		r->guards = t->fast->guards;
 		r->guard = guard_new(r->guards, mine);
 		if (!r->guard) {
@@ -374,8 +420,7 @@ static int add_stubs(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct space *s = k->space;
 	struct stubs *more = realloc(s->stubs, (s->nstubs + 1) * sizeof(*more));
-	uint64_t enter =
-		HOOK_AT + ((t->dispatch ? hook_guarded : hook_enter) - hook_code);
+	uint64_t enter = hook_entrance(t->fast);
 	int mem = mem_open(k->tid);
 
 	if (more)
@@ -386,6 +431,16 @@ static int add_stubs(struct tracer *t, struct task *k, uint64_t at)
 	if (!err)
 		s->stubs[s->nstubs++] = (struct stubs){ .at = at };
 	return err;
+}
+
+/* The descriptor in r12. Where a call has told us of the end, in its place. */
+static int shut(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	if (r->rip == IN_SETUP(setup_trap) + 1)
+		return run(t, k, r, setup_shut, setup_shut_trap);
+	r->orig_rax = r->rax = SYS_close;
+	r->rdi = r->r12;
+	return go(t, k, r, PTRACE_SYSCALL, 0);
 }
 
 /*
@@ -408,18 +463,16 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 	int err = run(t, k, &r, setup_code, setup_trap);
 	if (err < 0)
 		return err;
-	if (!t->dispatch && (k->sealed || !r.r13))
+	if (k->filtered && (k->sealed || !r.r13))
 		k->sealed = k->seen = true;
+	k->seen |= t->launch && !k->filtered;
 	if (r.rbx == SLOTS_AT && r.r15 == gap && task_is_seen(t, k))
 		sp->rings = take_file(t, k, (int)r.r12, size);
 	sp->registered |= early && !r.rbp;
 	sp->barrier = early ? !r.rbp
 			    : (int64_t)r.rbp > 0 &&
 				      r.rbp & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE;
-	/* In place of what told us. */
-	r.orig_rax = r.rax = SYS_close;
-	r.rdi = r.r12;
-	err = go(t, k, &r, PTRACE_SYSCALL, 0);
+	err = shut(t, k, &r);
 	if (err < 0)
 		return err;
 	if (!sp->rings || add_stubs(t, k, gap) < 0)
@@ -435,7 +488,7 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
  * Hardly any of what the slots reserve is used, but all of it counts where the size of
  * address spaces is limited.
  */
-static bool may_reserve(pid_t tid)
+bool setup_may_reserve(pid_t tid)
 {
 	const uint64_t plenty = 4 * (WINDOW_END - HOOK_AT);
 	unsigned long long pages = 0;
@@ -479,7 +532,7 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	sp->state = SPACE_REFUSED;
 	if (!task_is_seen(t, k)) /* but for what calls in flight have left, it is empty */
 		history_begin(t, k, NULL, false);
-	uint64_t gap = may_reserve(k->tid) ? find_gap(&t->fast->maps, k->tid, near) : 0;
+	uint64_t gap = setup_may_reserve(k->tid) ? find_gap(&t->fast->maps, k->tid, near) : 0;
 	if (!gap)
 		return -ENOMEM;
 	int err = map_hook(t, k, s);
@@ -556,4 +609,38 @@ int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s)
 		return err;
 	err = barrier(t, k, s, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
 	return err ? err : barrier(t, k, s, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
+}
+
+/* The length of a filter's program as the task is to see it. */
+static int tell_length(int mem, uint64_t at, uint16_t n)
+{
+	return mem_write(mem, at, &n, sizeof(n));
+}
+
+/*
+ * The first filter, where the task is not under it, for itself and what comes of it; all:
+ * the second one too, and for all threads of its process. 0, or why not.
+ */
+int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all)
+{
+	const struct fast *f = t->fast;
+	struct user_regs_struct r = s->entry;
+	int mem = mem_open(k->tid);
+
+	if (mem < 0)
+		return mem;
+	r.r12 = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+	if (all && k->process->ntasks > 1)
+		r.r12 |= SECCOMP_FILTER_FLAG_TSYNC;
+	int err = tell_length(mem, FILTER_AT, k->filtered ? 0 : f->first.n);
+	if (!err)
+		err = tell_length(mem, SEAL_AT, all && !k->sealed ? f->seal.n : 0);
+	close(mem);
+	if (!err)
+		err = run(t, k, &r, setup_filter, setup_filter_trap);
+	if (!err && (r.r13 || r.r14))
+		err = -EPERM;
+	if (!err && !all)
+		k->filtered = true;
+	return err;
 }

@@ -25,6 +25,8 @@ struct space *space_copy(struct space *of)
 	s->state = of->state;
 	s->locked = of->locked;
 	s->quit = of->quit;
+	s->dispatches = of->dispatches;
+	s->strays = of->strays;
 	s->barrier = of->barrier;
 	s->undone = of->undone;
 	s->lean = of->lean;
