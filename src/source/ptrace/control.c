@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
@@ -128,31 +127,6 @@ static void leave_io_uring(struct tracer *t, struct task *k, int64_t ret)
 		task_note(t, k, NOTE_IO_URING, k->call.row);
 }
 
-/*
- * Whether an exec will find nothing to read, as most of those along PATH. Only what is
- * certain: a path on the task's own root mount. One on another may mean another file to
- * us, like /proc/self, or wait for a file system whose server is our tracee.
- */
-static bool is_missing(const struct task *k)
-{
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_XDEV };
-	char path[PATH_MAX], at[32];
-
-	if (tracee_string(k->tid, k->call.arg[0], path, sizeof(path)) < 0 || *path != '/')
-		return false;
-	snprintf(at, sizeof(at), "/proc/%d/root", k->tid);
-	int root = open(at, O_PATH | O_CLOEXEC);
-	if (root < 0)
-		return false;
-	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
-	bool missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
-	if (fd >= 0)
-		close((int)fd);
-	close(root);
-	return missing;
-}
-
 /* The kernel charges the reading of the program to the task: close the account before. */
 static bool enter_exec(struct tracer *t, struct task *k)
 {
@@ -161,7 +135,7 @@ static bool enter_exec(struct tracer *t, struct task *k)
 	task_check(t, k, false);
 	if (!k->process->started)
 		task_begin(k);
-	return at || !is_missing(k);
+	return at || !program_is_missing(k);
 }
 
 static void leave_exec(struct tracer *t, struct task *k, int64_t ret)

@@ -6,8 +6,10 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The file that an exec names, as a path that we can open too. 0 or -errno. */
@@ -63,4 +65,29 @@ bool program_is_64(pid_t tid, char path[PROGRAM_PATH])
 		;
 	return head_of(path, head, sizeof(head)) < EI_NIDENT ||
 	       memcmp(head, ELFMAG, SELFMAG) || head[EI_CLASS] == ELFCLASS64;
+}
+
+/*
+ * Whether an exec will find nothing to read, as most of those along PATH. Only what is
+ * certain: a path on the task's own root mount. One on another may mean another file to
+ * us, like /proc/self, or wait for a file system whose server is our tracee.
+ */
+bool program_is_missing(const struct task *k)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_XDEV };
+	char path[PATH_MAX], at[32];
+
+	if (tracee_string(k->tid, k->call.arg[0], path, sizeof(path)) < 0 || *path != '/')
+		return false;
+	snprintf(at, sizeof(at), "/proc/%d/root", k->tid);
+	int root = open(at, O_PATH | O_CLOEXEC);
+	if (root < 0)
+		return false;
+	long fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+	bool missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
+	if (fd >= 0)
+		close((int)fd);
+	close(root);
+	return missing;
 }

@@ -159,17 +159,24 @@ static bool has_bit(const char *status, const char *name, int sig)
 	return at && strtoull(at + strlen(name), NULL, 16) >> (sig - 1) & 1;
 }
 
-int tracee_signal(pid_t tid, int sig, struct signal_state *s)
+int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n)
 {
 	char *status = status_of(tid);
 
 	if (!status)
 		return -ESRCH;
-	s->blocked = has_bit(status, "\nSigBlk:", sig);
-	s->ignored = has_bit(status, "\nSigIgn:", sig);
-	s->caught = has_bit(status, "\nSigCgt:", sig);
+	for (unsigned i = 0; i < n; i++) {
+		s[i].blocked = has_bit(status, "\nSigBlk:", sig[i]);
+		s[i].ignored = has_bit(status, "\nSigIgn:", sig[i]);
+		s[i].caught = has_bit(status, "\nSigCgt:", sig[i]);
+	}
 	free(status);
 	return 0;
+}
+
+int tracee_signal(pid_t tid, int sig, struct signal_state *s)
+{
+	return tracee_signals(tid, &sig, s, 1);
 }
 
 /* Whether a signal would have been thrown away, had the task not been traced. */

@@ -143,6 +143,7 @@ struct task {
 	enum asks asks_handler; /* the one at hand is about our handler of SIGSYS: */
 	uint64_t act, old;      /* its arguments */
 	uint64_t led, led_head; /* from where, and where its ring was then */
+	uint64_t passes; /* behind the call that the hook makes for it or its parent */
 	bool waits;             /* stands until all do that share its memory */
 	bool stopped_before;    /* has had its first stop, which wakes nobody */
 	bool held_back;         /* not to run before its parent has told of it */
@@ -219,6 +220,7 @@ pid_t tracee_tgid(pid_t tid, pid_t *ppid);
 int tracee_cpu(pid_t tid);
 char tracee_state(pid_t tid);
 bool tracee_ignores(pid_t tid, int sig);
+int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n);
 int tracee_signal(pid_t tid, int sig, struct signal_state *s);
 bool tracee_is_filtered(pid_t tid);
 bool tracee_gains_rights(const char *path);
@@ -248,6 +250,7 @@ void tasks_each(
 enum { PROGRAM_PATH = PATH_MAX + 64, PROGRAM_DEPTH = 5 };
 int program_path(const struct task *k, bool at, char full[PROGRAM_PATH]);
 bool program_interpreter(pid_t tid, char path[PROGRAM_PATH]);
+bool program_is_missing(const struct task *k);
 bool program_is_64(pid_t tid, char path[PROGRAM_PATH]);
 
 /* call.c: entry says whether the exit has to be seen too. */

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/prctl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,7 @@
 static const enum __ptrace_request SET_DISPATCH = 0x4210, GET_DISPATCH = 0x4211;
 enum { USER_DISPATCH = 2 };
 enum { IN_64_BITS = 0x33 /* cs */ };
-enum { PATCH_AT = 4 }; /* signals of a site: a patch takes as long as some of them */
+enum { PATCH_AT = 2 }; /* signals of a site: a patch takes as long as some of them */
 
 struct dispatch_config {
 	uint64_t mode, selector, offset, len;
@@ -70,11 +71,11 @@ static int set_handler(
 /* What raises the signals of ours is as if they had never come. */
 static bool may_raise(const struct tracer *t, const struct task *k)
 {
-	struct signal_state sys, trap = { .ignored = false };
+	static const int sig[] = { SIGSYS, SIGTRAP };
+	struct signal_state s[2];
 
-	return !tracee_signal(k->tid, SIGSYS, &sys) && !sys.caught && !sys.ignored &&
-	       (!t->launch ||
-		       (!tracee_signal(k->tid, SIGTRAP, &trap) && !trap.ignored));
+	return !tracee_signals(k->tid, sig, s, 2) && !s[0].caught && !s[0].ignored &&
+	       !(t->launch && s[1].ignored);
 }
 
 /* All that an address space needs, before anything is dispatched. */
@@ -162,6 +163,8 @@ static bool begin(struct tracer *t, struct task *k)
 		return false;
 	if (t->fast->guards)
 		unblock(k);
+	else if (k->process->ntasks > 1)
+		task_hook(t, k); /* a thread makes calls of its own at once */
 	return true;
 }
 
@@ -230,8 +233,7 @@ static int keep_handler(struct tracer *t, struct task *k)
 	int err = set_handler(t, k, &s, ACTION_AT);
 	if (err == -ESRCH)
 		return err;
-	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
-	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s.mask), &s.mask);
+	stand_same(k, &s);
 	return 0;
 }
 
@@ -280,8 +282,7 @@ static int hand_over(struct tracer *t, struct task *k)
 	int err = setup_filters(t, k, &s, true);
 	if (err == -ESRCH)
 		return err;
-	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
-	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s.mask), &s.mask);
+	stand_same(k, &s);
 	if (err < 0)
 		return err;
 	tasks_each(t, be_filtered, k->process);
@@ -303,8 +304,7 @@ static int quit(struct tracer *t, struct task *k, uint64_t at)
 		return -ESRCH;
 	if (t->fast->guards && set_handler(t, k, &s, DEFAULT_AT) == -ESRCH)
 		return -ESRCH;
-	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
-	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s.mask), &s.mask);
+	stand_same(k, &s);
 	k->space->quit = true;
 	if (patch_undo(t, k, at) == -ESRCH)
 		return -ESRCH;
@@ -328,16 +328,23 @@ static bool was_sent_back(
 	return back;
 }
 
+/* A slot that gs leads to: as it is, or from now on. */
+static bool take_slot(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	if (k->slot.ctl)
+		return task_has_slot(k, r);
+	task_hook(t, k);
+	if (k->slot.ctl)
+		r->gs_base = SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
+	return k->slot.ctl;
+}
+
 /* Into the hook, with the way back behind the call. As through_hook(). */
 static int lead(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
-	if (k->slot.ctl && !task_has_slot(k, r))
-		return 0;
-	task_hook(t, k);
-	if (!k->slot.ctl || k->slot.ctl->head >= k->slot.ctl->limit ||
+	if (!take_slot(t, k, r) || k->slot.ctl->head >= k->slot.ctl->limit ||
 		was_sent_back(t, k, r))
 		return 0; /* the hook would send it back */
-	r->gs_base = SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
 	r->rcx = r->rip;
 	r->rax = r->orig_rax;
 	r->orig_rax = -1;
@@ -389,6 +396,23 @@ static int through_hook(
 }
 
 /*
+ * A call that the hook would leave to us, but needs nothing of ours: it is made from there
+ * all the same, and comes back by the control words. As through_hook().
+ */
+static int let_pass(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	const struct site *s = space_site_of_stub(k->space, r->rip);
+
+	if (!take_slot(t, k, r))
+		return 0;
+	k->passes = k->slot.ctl->ret = s ? s->at + 2 : r->rip;
+	r->rip = HOOK_AT + (uint64_t)(hook_free_sys - hook_code);
+	r->rax = r->orig_rax;
+	r->orig_rax = -1;
+	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;
+}
+
+/*
  * What a child of the command runs is under the filter from its beginning: most of that is
  * short, and what means nothing to us passes there without ever having stopped. Also what
  * could not be dispatched.
@@ -399,14 +423,12 @@ static bool runs_filtered(
 	char path[PROGRAM_PATH];
 	bool at = r->orig_rax == SYS_execveat;
 
-	k->call.arg[0] = r->rdi;
-	k->call.arg[1] = r->rsi;
 	return t->launch && !k->filtered &&
 	       (k->process->pid != t->launch->command || !setup_may_reserve(k->tid) ||
 		       (!program_path(k, at, path) && !program_is_64(k->tid, path)));
 }
 
-/* Before an exec. Where that cannot be it is as it was. 0 or -ESRCH. */
+/* Where that cannot be it is as it was. 0 or -ESRCH. */
 static int filter_first(struct tracer *t, struct task *k)
 {
 	struct stand s;
@@ -416,9 +438,19 @@ static int filter_first(struct tracer *t, struct task *k)
 		return 0;
 	if (setup_filters(t, k, &s, false) == -ESRCH)
 		return -ESRCH;
-	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
-	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s.mask), &s.mask);
+	stand_same(k, &s);
 	return 0;
+}
+
+/* Before an exec. As through_hook(). */
+static int before_exec(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	k->call.arg[0] = r->rdi;
+	k->call.arg[1] = r->rsi;
+	/* As most of those along PATH. */
+	if (r->orig_rax == SYS_execve && !k->filtered && program_is_missing(k))
+		return let_pass(t, k, r);
+	return runs_filtered(t, k, r) ? filter_first(t, k) : 0;
 }
 
 /* Below a filter, calls from where nothing can be patched stop only if they count. */
@@ -429,10 +461,54 @@ static bool strays(const struct tracer *t, const struct task *k)
 	return t->launch && k->space->strays >= MANY;
 }
 
+static bool makes_child(
+	const struct task *k, const struct user_regs_struct *r, uint64_t *flags)
+{
+	*flags = r->orig_rax == SYS_clone ? r->rdi : 0;
+	switch (r->orig_rax) {
+	case SYS_clone3:
+		return tracee_read(k->tid, r->rdi, flags, sizeof(*flags)) ==
+		       sizeof(*flags);
+	case SYS_clone:
+	case SYS_fork:
+	case SYS_vfork:
+		return true;
+	}
+	return false;
+}
+
+/* Before there is one. As through_hook(): a child begins where dispatch_born() says. */
+static int before_child(
+	struct tracer *t, struct task *k, struct user_regs_struct *r, uint64_t flags)
+{
+	struct space *sp = k->space;
+
+	/* Sites can be patched without breakpoints for the last time. */
+	if (flags & CLONE_THREAD && !sp->threads && !sp->undone && t->fast->after > 1 &&
+		space_is_alone(sp) && patch_ahead_of_threads(t, k) < 0)
+		return -ESRCH;
+	return flags & CLONE_UNTRACED ? 0 : let_pass(t, k, r);
+}
+
+/* At the first stop of a child whose parent has made it from the hook. */
+void dispatch_born(struct task *k)
+{
+	struct user_regs_struct r;
+
+	if (k->passes && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
+		r.rip == HOOK_AT + (uint64_t)(hook_free_post - hook_code)) {
+		r.rip = r.rcx = k->passes;
+		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
+	}
+	k->passes = 0;
+}
+
 /* What can be done in place of a call with dispatch switched off. As through_hook(). */
 static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	const siginfo_t *info, bool full)
 {
+	uint64_t flags;
+
 	if (k->space->quit && t->launch && !k->filtered)
 		return hand_over(t, k) == -ESRCH ? -ESRCH : 0;
 	if (k->space->quit || t->stopping || info->si_arch != AUDIT_ARCH_X86_64)
@@ -442,9 +518,11 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	if (r->orig_rax == SYS_mlockall && !k->space->lean)
 		return patch_lean(t, k, r->rip - 2);
 	if (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat)
-		return runs_filtered(t, k, r) ? filter_first(t, k) : 0;
+		return before_exec(t, k, r);
 	if (r->orig_rax == SYS_rt_sigaction && r->rdi == SIGSYS)
 		return 0;
+	if (t->launch && makes_child(k, r, &flags))
+		return before_child(t, k, r, flags);
 	return is_shape(t->fast, r->orig_rax) && !k->slotless
 		       ? through_hook(t, k, r, full)
 		       : 0;
@@ -511,10 +589,10 @@ int dispatch_trap(struct tracer *t, struct task *k)
 		info.si_code != USER_DISPATCH)
 		return 0;
 	bool full = !k->distrusted && slot_full(&k->slot);
-	drain_task(t, k);
-	if (full)
+	if (full) {
+		drain_task(t, k);
 		slot_grow(&k->slot);
-	k->entered = fast_tsc();
+	}
 	if (!t->fast->guards)
 		keep_mask(k);
 	else if (!t->stopping && !k->space->quit && keep_handler(t, k) < 0)
@@ -524,6 +602,8 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	int done = instead(t, k, &r, &info, full);
 	if (done)
 		return done;
+	drain_task(t, k);
+	k->entered = fast_tsc();
 	r.rip -= 2;
 	r.rax = r.orig_rax;
 	r.orig_rax = -1;

@@ -106,12 +106,17 @@ static int32_t word_at(const struct elf *x, uint64_t at)
 	return w;
 }
 
-/* Functions are looked for this far before a call and behind it. */
-enum { BEFORE = 1 << 16, BEHIND = 256 };
+/* Functions are looked for this far before a call, most of them are nearer, and behind it. */
+enum { BEFORE = 1 << 16, JUST_BEFORE = 1 << 10, BEHIND = 256 };
 
-static bool is_near(uint64_t from, uint64_t at)
+/* Around which address, and how far before it. */
+struct around {
+	uint64_t address, before;
+};
+
+static bool is_near(uint64_t from, const struct around *a)
 {
-	return from <= at + BEHIND && from + BEFORE > at;
+	return from <= a->address + BEHIND && from + a->before > a->address;
 }
 
 /*
@@ -119,7 +124,7 @@ static bool is_near(uint64_t from, uint64_t at)
  * relative to the header in four bytes (0x3b). An entry leads to a description that
  * holds the first address, relative to itself, and the length (0x1b).
  */
-static int read_unwind(struct elf *x, const Elf64_Phdr *p, uint64_t at_address)
+static int read_unwind(struct elf *x, const Elf64_Phdr *p, const struct around *a)
 {
 	uint64_t at = p->p_offset;
 
@@ -131,7 +136,7 @@ static int read_unwind(struct elf *x, const Elf64_Phdr *p, uint64_t at_address)
 		return 0;
 	while (lo < hi) {
 		uint64_t mid = (lo + hi) / 2;
-		if (p->p_vaddr + word_at(x, at + 12 + 8 * mid) + BEFORE > at_address)
+		if (p->p_vaddr + word_at(x, at + 12 + 8 * mid) + a->before > a->address)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -141,7 +146,7 @@ static int read_unwind(struct elf *x, const Elf64_Phdr *p, uint64_t at_address)
 		uint64_t from = p->p_vaddr + word_at(x, entry);
 		uint64_t fde = p->p_vaddr + word_at(x, entry + 4);
 		uint64_t in_file = offset_of(x, fde);
-		if (!is_near(from, at_address))
+		if (!is_near(from, a))
 			break;
 		if (!within(x, in_file, 16) || fde + 8 + word_at(x, in_file + 8) != from)
 			continue;
@@ -152,7 +157,7 @@ static int read_unwind(struct elf *x, const Elf64_Phdr *p, uint64_t at_address)
 	return 0;
 }
 
-static int read_table(struct elf *x, const Elf64_Shdr *s, uint64_t at_address)
+static int read_table(struct elf *x, const Elf64_Shdr *s, const struct around *a)
 {
 	if (!within(x, s->sh_offset, s->sh_size) || s->sh_offset % 8)
 		return 0;
@@ -160,7 +165,7 @@ static int read_table(struct elf *x, const Elf64_Shdr *s, uint64_t at_address)
 	for (uint64_t n = 0; n < s->sh_size / sizeof(*sym); n++) {
 		int type = ELF64_ST_TYPE(sym[n].st_info);
 		if ((type != STT_FUNC && type != STT_NOTYPE) || !sym[n].st_shndx ||
-			!is_near(sym[n].st_value, at_address))
+			!is_near(sym[n].st_value, a))
 			continue;
 		int err = sym[n].st_size ? add_range(x, sym[n].st_value, sym[n].st_size)
 					 : add_label(x, sym[n].st_value);
@@ -171,7 +176,7 @@ static int read_table(struct elf *x, const Elf64_Shdr *s, uint64_t at_address)
 }
 
 /* A file has one table of each kind; more of them are not worth the time they take. */
-static int read_symbols(struct elf *x, uint64_t at_address)
+static int read_symbols(struct elf *x, const struct around *a)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)x->file;
 	bool seen[SHT_DYNSYM + 1] = { false };
@@ -186,7 +191,7 @@ static int read_symbols(struct elf *x, uint64_t at_address)
 		if ((type != SHT_SYMTAB && type != SHT_DYNSYM) || seen[type])
 			continue;
 		seen[type] = true;
-		err = read_table(x, &s[i], at_address);
+		err = read_table(x, &s[i], a);
 	}
 	return err;
 }
@@ -219,7 +224,7 @@ static const struct range *function_before(const struct elf *x, uint64_t at)
 }
 
 /* The functions around an address, sorted. Symbols are of use where nothing unwinds. */
-static int read_functions(struct elf *x, uint64_t at_address)
+static int read_functions(struct elf *x, const struct around *a)
 {
 	unsigned n;
 	const Elf64_Phdr *p = headers(x, &n);
@@ -228,11 +233,11 @@ static int read_functions(struct elf *x, uint64_t at_address)
 	x->nfunctions = 0;
 	for (unsigned i = 0; i < n; i++)
 		if (p[i].p_type == PT_GNU_EH_FRAME) {
-			err = read_unwind(x, &p[i], at_address);
+			err = read_unwind(x, &p[i], a);
 			break;
 		}
-	if (!err && !function_of(x, at_address))
-		err = read_symbols(x, at_address);
+	if (!err && !function_of(x, a->address))
+		err = read_symbols(x, a);
 	if (x->nfunctions)
 		qsort(x->function, x->nfunctions, sizeof(*x->function), by_start);
 	for (size_t i = 0; i + 1 < x->nfunctions; i++)
@@ -249,6 +254,7 @@ static int before(const struct elf *x, uint64_t from, uint64_t call, uint64_t *p
 	ZydisDecodedInstruction *in, ZydisDecodedOperand *operand)
 {
 	ZydisDecoder decoder;
+	ZydisDecoderContext context;
 
 	if (!within(x, from, call + 2 - from) || from > call)
 		return -ENOEXEC;
@@ -256,12 +262,17 @@ static int before(const struct elf *x, uint64_t from, uint64_t call, uint64_t *p
 	*prev = 0;
 	in->length = 0;
 	for (uint64_t at = from; at != call; at += in->length) {
-		if (at > call || ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder,
-					 x->file + at, x->size - at, in, operand)))
+		if (at > call || ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder,
+					 &context, x->file + at, x->size - at, in)))
 			return -ENOEXEC;
 		*prev = at;
 	}
-	return x->file[call] == 0x0f && x->file[call + 1] == 0x05 ? 0 : -ENOEXEC;
+	if (x->file[call] != 0x0f || x->file[call + 1] != 0x05)
+		return -ENOEXEC;
+	return in->length && ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder, &context, in,
+				     operand, in->operand_count))
+		       ? -ENOEXEC
+		       : 0;
 }
 
 /*
@@ -378,6 +389,38 @@ static bool address_of(const struct elf *x, uint64_t offset, int64_t *to_address
 	return false;
 }
 
+/* The same where the instruction before it can be replaced. false: it cannot. */
+static bool plan_before(const struct elf *x, uint64_t call, uint64_t prev,
+	const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operand,
+	struct plan *p)
+{
+	bool far;
+
+	if (!prev || !is_movable(in, operand, &far))
+		return false;
+	p->far = far;
+	p->patch = (int16_t)(prev - call);
+	p->length = p->moved = in->length;
+	memcpy(p->old, x->file + prev, in->length);
+	return true;
+}
+
+/* Likewise, by the function alone that the call is in: most are found so. */
+static bool plan_soon(struct elf *x, uint64_t call, int64_t to_address, struct plan *p)
+{
+	const struct around a = { call + to_address, JUST_BEFORE };
+	ZydisDecodedInstruction in;
+	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
+	uint64_t prev;
+
+	if (read_functions(x, &a) < 0)
+		return false;
+	const struct range *f = function_of(x, a.address);
+	return f && (int64_t)f->from >= to_address &&
+	       !before(x, f->from - to_address, call, &prev, &in, operand) &&
+	       plan_before(x, call, prev, &in, operand, p);
+}
+
 /* Make the plan for the call at a file offset. */
 static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 {
@@ -385,12 +428,14 @@ static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
 	int64_t to_address;
 	uint64_t prev;
-	bool far;
 
 	*p = (struct plan){ .length = 0 };
 	if (!address_of(x, call, &to_address))
 		return -ENOEXEC;
-	int err = read_functions(x, call + to_address);
+	if (plan_soon(x, call, to_address, p))
+		return 0;
+	const struct around a = { call + to_address, BEFORE };
+	int err = read_functions(x, &a);
 	if (err < 0)
 		return err;
 	const struct range *f = function_of(x, call + to_address);
@@ -403,13 +448,8 @@ static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 		: before_by_vote(x, call, &prev, &in, operand);
 	if (err < 0)
 		return err;
-	if (prev && is_movable(&in, operand, &far)) {
-		p->far = far;
-		p->patch = (int16_t)(prev - call);
-		p->length = p->moved = in.length;
-		memcpy(p->old, x->file + prev, in.length);
+	if (plan_before(x, call, prev, &in, operand, p))
 		return 0;
-	}
 	uint64_t cave = find_cave(x, call, to_address);
 	if (!cave)
 		return -ENOSPC;

@@ -77,6 +77,7 @@ void fast_close(struct tracer *t)
 	free(f->seal.code);
 	texts_free(f);
 	maps_free(&f->maps);
+	stand_forget(f);
 	ends_fini(f);
 	map_fini(&f->known);
 	links_fini(f);
@@ -137,6 +138,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 			child->space->state = SPACE_REFUSED;
 	}
 	child->slotless = parent->slotless;
+	child->passes = parent->passes;
 	child->filtered = parent->filtered;
 	child->sealed = parent->sealed;
 	child->seen = parent->seen;
@@ -159,6 +161,7 @@ void fast_first_stop(struct tracer *t, struct task *k)
 	if (t->fast && k->files_copied)
 		history_compare(t, k);
 	k->files_copied = false;
+	dispatch_born(k);
 	dispatch_begin(t, k);
 }
 

@@ -93,6 +93,7 @@ struct site {
 enum site_state { SITE_COLD, SITE_PATCHED, SITE_REFUSED };
 
 enum { STUB_SIZE = 96, STUBS_MAX = 4096 / STUB_SIZE - 1 };
+enum { STUB_PAGES = 4 }; /* that are mapped at once */
 
 /* A page of stubs, within reach of what jumps to it. Its first words: where to. */
 struct stubs {
@@ -119,6 +120,7 @@ struct text;
 struct code {
 	uint64_t from, to, offset;
 	struct text *text;
+	bool sure; /* its file was seen to be what is mapped there */
 };
 
 /* What /proc/PID/maps says, while it is known. */
@@ -150,6 +152,7 @@ struct space {
 	unsigned strays; /* calls that were, from where nothing can be patched */
 	bool left;       /* some of its tasks have been let go */
 	bool forked;     /* has made processes: a shell, perhaps */
+	bool threads;    /* is about to have some, or has had */
 	bool dispatches; /* its calls are dispatched, where there is no filter */
 	bool strangers;  /* ran before us: who is not traced may run in it, too */
 	uint64_t ask_ns; /* ... which is not to be asked again before this time */
@@ -224,6 +227,10 @@ struct fast {
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
+	struct {
+		pid_t of; /* 0: none */
+		int fd;
+	} mem;            /* of the task that stands: stand_mem() */
 	struct map texts;     /* analysed files, by device and inode */
 	unsigned nkept;       /* how many of them stay mapped */
 	struct map ends;      /* file -> struct file_end, where somebody appends */
@@ -270,6 +277,7 @@ unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 int call_open_flags(const uint64_t *arg, const char *name);
 bool shape_opens(uint8_t shape);
 bool fast_may_dispatch(const struct syscall_set *want);
+void fast_likely(bool wanted[NSHAPES]);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);
 
@@ -309,6 +317,8 @@ void maps_free(struct maps *m);
 
 /* text.c: of a task that stands still. 0, or -errno. */
 int text_plan(struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out);
+unsigned text_calls(const struct space *s, uint64_t around, const bool wanted[NSHAPES],
+	uint64_t *out, unsigned max);
 void texts_free(struct fast *f);
 
 /* setup.c: whether setup_space() can begin: nobody else may do unseen what counts. */
@@ -525,6 +535,9 @@ struct user_regs_struct;
 int stand_call(struct tracer *t, struct task *k, const struct stand *s,
 	struct user_regs_struct *r);
 int stand_back(struct tracer *t, struct task *k, struct stand *s);
+int stand_same(struct task *k, struct stand *s);
+int stand_mem(struct fast *f, pid_t tid);
+void stand_forget(struct fast *f);
 void stand_begun(struct task *k, struct stand *s);
 bool setup_may_reserve(pid_t tid);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
@@ -540,6 +553,7 @@ struct user_regs_struct;
 int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops);
 int patch_lean(struct tracer *t, struct task *k, uint64_t at);
 int patch_dispatched(struct tracer *t, struct task *k, uint64_t at);
+int patch_ahead_of_threads(struct tracer *t, struct task *k);
 void patch_restore(struct space *sp, pid_t tid);
 int patch_before_threads(struct tracer *t, struct task *k, uint64_t at);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
@@ -586,6 +600,7 @@ void mend_home(struct tracer *t, struct task *k);
 /* dispatch.c: likewise nothing unless tracer.dispatch. */
 bool dispatch_can(const struct task *k);
 void dispatch_begin(struct tracer *t, struct task *k);
+void dispatch_born(struct task *k);
 void dispatch_exec(struct tracer *t, struct task *k);
 int dispatch_trap(struct tracer *t, struct task *k);
 struct __ptrace_syscall_info;

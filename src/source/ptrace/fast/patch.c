@@ -2,7 +2,6 @@
  * patch.c - hot call sites to jumps
  */
 #include "../tracer.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -177,11 +176,11 @@ static int write_all(struct tracer *t, struct task *k, struct stand *st, struct 
 	const struct writer *stub)
 {
 	struct writer c;
-	int mem = mem_open(k->tid);
+	int mem = stand_mem(t->fast, k->tid);
 
 	if (mem < 0)
 		return mem;
-	int err = stub ? mem_write(mem, s->stub, stub->byte, STUB_SIZE) : 0;
+	int err = mem_write(mem, s->stub, stub->byte, STUB_SIZE);
 	if (!err && s->cave) {
 		jump(&c, s->cave, s->stub);
 		err = mem_write(mem, s->cave, c.byte, JUMP);
@@ -189,7 +188,6 @@ static int write_all(struct tracer *t, struct task *k, struct stand *st, struct 
 	s->state = SITE_PATCHED; /* from now on its breakpoint is known */
 	if (!err)
 		err = write_code(t, k, st, mem, s, s->old, s->now);
-	close(mem);
 	return err;
 }
 
@@ -300,6 +298,28 @@ static bool is_patched(struct task *k, struct site *s)
 	return false;
 }
 
+/*
+ * What threads are likely to call from the code around an address, while that takes no
+ * breakpoints. 0, or -ESRCH.
+ */
+static int patch_ahead(
+	struct tracer *t, struct task *k, struct stand *st, uint64_t around)
+{
+	enum { MANY = 160 };
+	bool wanted[NSHAPES];
+	uint64_t call[MANY];
+	int err = 0;
+
+	fast_likely(wanted);
+	unsigned n = text_calls(k->space, around, wanted, call, MANY);
+	for (unsigned i = 0; i < n && err != -ESRCH; i++) {
+		const struct site *s = space_site(k->space, call[i]);
+		if (s && s->state == SITE_COLD)
+			err = patch(t, k, st, call[i]);
+	}
+	return err == -ESRCH ? err : 0;
+}
+
 /* At the stop of a call. Results as those of patch_hot(). */
 static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 {
@@ -320,6 +340,25 @@ static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 		stand_end(k, &st, at);
 	}
 	return 1;
+}
+
+/* Before the first thread, at the stop of its call. 0, or -ESRCH. */
+int patch_ahead_of_threads(struct tracer *t, struct task *k)
+{
+	struct space *sp = k->space;
+	struct stand st;
+	int err = 0;
+
+	sp->threads = true;
+	if (stand_begin(t, k, &st) < 0)
+		return 0;
+	for (unsigned i = 0; i < SPACE_CODES && err != -ESRCH; i++)
+		if (sp->code[i].to)
+			err = patch_ahead(t, k, &st, sp->code[i].from);
+	if (err == -ESRCH)
+		return err;
+	stand_same(k, &st);
+	return 0;
 }
 
 /*

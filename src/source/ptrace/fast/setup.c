@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -141,11 +142,42 @@ int stand_begin(struct tracer *t, struct task *k, struct stand *s)
 	if (ends_in_trap(t, k))
 		none &= ~(UINT64_C(1) << (SIGTRAP - 1));
 	maps_forget(&t->fast->maps); /* it has run since */
+	stand_forget(t->fast);
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &s->regs) < 0 ||
 		ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0 ||
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(none), &none) < 0)
 		return -errno;
 	s->entry = s->regs;
+	return 0;
+}
+
+/* The memory of a task, from one stand_begin() to the next. Or -errno. */
+int stand_mem(struct fast *f, pid_t tid)
+{
+	if (f->mem.of == tid)
+		return f->mem.fd;
+	stand_forget(f);
+	int fd = mem_open(tid);
+	if (fd >= 0) {
+		f->mem.fd = fd;
+		f->mem.of = tid;
+	}
+	return fd;
+}
+
+void stand_forget(struct fast *f)
+{
+	if (f->mem.of)
+		close(f->mem.fd);
+	f->mem.of = 0;
+}
+
+/* As it stood, at the same stop. */
+int stand_same(struct task *k, struct stand *s)
+{
+	if (ptrace(PTRACE_SETREGS, k->tid, 0, &s->regs) < 0 ||
+		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0)
+		return -errno;
 	return 0;
 }
 
@@ -189,9 +221,15 @@ static uint64_t find_call(struct maps *maps, pid_t tid)
 /* The same at a stop that is not that of a call. */
 int stand_anywhere(struct tracer *t, struct task *k, struct stand *s)
 {
-	maps_forget(&t->fast->maps);
-	s->call_at = find_call(&t->fast->maps, k->tid);
-	return s->call_at ? stand_begin(t, k, s) : -ENOEXEC;
+	int err = stand_begin(t, k, s);
+
+	if (!err)
+		s->call_at = find_call(&t->fast->maps, k->tid);
+	if (!err && !s->call_at)
+		err = -ENOEXEC;
+	if (err == -ENOEXEC)
+		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s->mask), &s->mask);
+	return err;
 }
 
 /* One call, its number and arguments in r, and its result afterwards. */
@@ -419,17 +457,18 @@ static struct rings *take_file(struct tracer *t, struct task *k, int fd, size_t 
 static int add_stubs(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct space *s = k->space;
-	struct stubs *more = realloc(s->stubs, (s->nstubs + 1) * sizeof(*more));
+	struct stubs *more = realloc(s->stubs, (s->nstubs + STUB_PAGES) * sizeof(*more));
 	uint64_t enter = hook_entrance(t->fast);
-	int mem = mem_open(k->tid);
+	int mem = stand_mem(t->fast, k->tid);
+	int err = !more ? -ENOMEM : mem < 0 ? mem : 0;
 
 	if (more)
 		s->stubs = more;
-	int err = !more ? -ENOMEM : mem < 0 ? mem : mem_write(mem, at, &enter, 8);
-	if (mem >= 0)
-		close(mem);
-	if (!err)
-		s->stubs[s->nstubs++] = (struct stubs){ .at = at };
+	for (unsigned i = 0; i < STUB_PAGES && !err; i++, at += 4096) {
+		err = mem_write(mem, at, &enter, 8);
+		if (!err)
+			s->stubs[s->nstubs++] = (struct stubs){ .at = at };
+	}
 	return err;
 }
 
@@ -456,7 +495,7 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 
 	r.r13 = size;
 	r.r14 = gap;
-	r.r15 = 4096;
+	r.r15 = (uint64_t)STUB_PAGES * 4096;
 	bool early = sp->refs == 1 || sp->registered;
 	r.rbp = early ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE
 		      : MEMBARRIER_CMD_QUERY;
@@ -494,7 +533,11 @@ bool setup_may_reserve(pid_t tid)
 	unsigned long long pages = 0;
 	char path[32], line[128], limit[24] = "";
 
-	/* prlimit(2) would ask for privileges where the ids of users differ. */
+	struct rlimit most;
+
+	/* It asks for privileges where the ids of users differ. */
+	if (!prlimit(tid, RLIMIT_AS, NULL, &most) && most.rlim_cur == RLIM_INFINITY)
+		return true;
 	snprintf(path, sizeof(path), "/proc/%d/limits", tid);
 	FILE *f = fopen(path, "re");
 	while (f && !*limit && fgets(line, sizeof(line), f))
@@ -553,7 +596,7 @@ int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	struct user_regs_struct r = s->entry;
 
 	r.r14 = find_gap(&t->fast->maps, k->tid, near);
-	r.r15 = 4096;
+	r.r15 = (uint64_t)STUB_PAGES * 4096;
 	if (!r.r14 || k->space->locked)
 		return -ENOMEM;
 	int err = run(t, k, &r, setup_map, setup_map_trap);

@@ -23,6 +23,12 @@ enum { JUMP = 5 };
  * unmounted: else it would be busy.
  */
 struct text {
+	struct text_call {
+		uint32_t at; /* in the file */
+		uint16_t nr;
+	} *call; /* those of which the number is plain */
+	unsigned ncalls;
+	bool searched;
 	size_t size;
 	struct timespec changed;
 	struct elf *elf;
@@ -55,6 +61,7 @@ static void text_free(struct text *x)
 			close(x->fd);
 		}
 		elf_free(x->elf);
+		free(x->call);
 		free(x);
 		x = older;
 	}
@@ -187,15 +194,17 @@ static int plan_with(struct text *x, uint8_t *file, uint64_t call, struct plan *
 
 /* A call that is asked for the first time. */
 static int look_at_file(
-	struct fast *f, const struct code *c, pid_t tid, uint64_t at, struct plan *out)
+	struct fast *f, struct code *c, pid_t tid, uint64_t at, struct plan *out)
 {
 	struct text *x = c->text;
 	uint64_t call = at - c->from + c->offset;
 	struct mapping m;
 	struct stat st;
 
-	if (x->file && is_there(x, tid, at, call))
+	if (x->file && (c->sure || is_there(x, tid, at, call))) {
+		c->sure = true;
 		return plan_with(x, x->file, call, out);
+	}
 	int err = find_mapping(f, tid, at, &m);
 	int fd = err < 0 ? err : text_open(tid, &m, &st);
 	if (fd < 0)
@@ -213,7 +222,7 @@ static int look_at_file(
 }
 
 static int plan_in(
-	struct fast *f, const struct code *c, pid_t tid, uint64_t at, struct plan *out)
+	struct fast *f, struct code *c, pid_t tid, uint64_t at, struct plan *out)
 {
 	uint64_t call = at - c->from + c->offset;
 	int err = elf_knows(c->text->elf, call) ? elf_plan(c->text->elf, call, out)
@@ -232,8 +241,76 @@ static int find_code(struct fast *f, pid_t tid, uint64_t at, struct code *out)
 	if (fd < 0)
 		return fd;
 	close(fd);
-	*out = (struct code){ m.from, m.to, m.offset, text_of(f, &m, &st) };
+	*out = (struct code){ m.from, m.to, m.offset, text_of(f, &m, &st), false };
 	return out->text ? 0 : -ENOMEM;
+}
+
+/* mov $nr, %eax; syscall. Or xor %eax, %eax. -1: neither. */
+static int plain_number(const uint8_t *call)
+{
+	if (call[-5] == 0xb8 && !call[-1] && !call[-2])
+		return call[-4] | call[-3] << 8;
+	return call[-2] == 0x31 && call[-1] == 0xc0 ? 0 : -1;
+}
+
+static void add_call(struct text *x, size_t at)
+{
+	int nr = at < 5 ? -1 : plain_number(x->file + at);
+
+	if (nr < 0 || nr >= NSHAPES)
+		return;
+	if (!(x->ncalls & (x->ncalls - 1))) {
+		unsigned cap = x->ncalls ? 2 * x->ncalls : 1;
+		struct text_call *more = realloc(x->call, cap * sizeof(*more));
+		if (!more)
+			return;
+		x->call = more;
+	}
+	x->call[x->ncalls++] = (struct text_call){ (uint32_t)at, (uint16_t)nr };
+}
+
+/* All of the file, sixteen bytes at a time: they are what they are whatever they mean. */
+static void search(struct text *x)
+{
+	typedef uint8_t bytes __attribute__((vector_size(16), aligned(1), may_alias));
+	typedef uint64_t words __attribute__((vector_size(16)));
+	enum { STEP = 16, MOST = 4 << 20 };
+
+	x->searched = true;
+	for (size_t at = 0; at + STEP < x->size && x->size <= MOST; at += STEP) {
+		const uint8_t *p = x->file + at;
+		words both = (words)((*(const bytes *)p == 0x0f) &
+				     (*(const bytes *)(p + 1) == 0x05));
+		if (!(both[0] | both[1]))
+			continue;
+		for (unsigned i = 0; i < STEP; i++)
+			if (p[i] == 0x0f && p[i + 1] == 0x05)
+				add_call(x, at + i);
+	}
+}
+
+/*
+ * Addresses of calls whose number is one of those wanted, in the mapping around an address
+ * and up to max of them, if its file is kept. Some may be no calls: a plan tells.
+ */
+unsigned text_calls(const struct space *s, uint64_t around, const bool wanted[NSHAPES],
+	uint64_t *out, unsigned max)
+{
+	const struct code *c = s->code;
+	unsigned n = 0;
+
+	while (c < s->code + SPACE_CODES && (around < c->from || around >= c->to))
+		c++;
+	if (c == s->code + SPACE_CODES || !c->text->file)
+		return 0;
+	struct text *x = c->text;
+	if (!x->searched)
+		search(x);
+	for (unsigned i = 0; i < x->ncalls && n < max; i++)
+		if (wanted[x->call[i].nr] && x->call[i].at >= c->offset &&
+			x->call[i].at - c->offset < c->to - c->from)
+			out[n++] = c->from + (x->call[i].at - c->offset);
+	return n;
 }
 
 /* What was mapped there before most likely still is: the bytes are compared anyway. */
