@@ -143,7 +143,8 @@ struct task {
 	enum asks asks_handler; /* the one at hand is about our handler of SIGSYS: */
 	uint64_t act, old;      /* its arguments */
 	uint64_t led, led_head; /* from where, and where its ring was then */
-	uint64_t passes; /* behind the call that the hook makes for it or its parent */
+	uint64_t passes; /* behind the call that the hook makes for it */
+	uint64_t begins; /* there, as its parent made it so */
 	bool waits;             /* stands until all do that share its memory */
 	bool stopped_before;    /* has had its first stop, which wakes nobody */
 	bool held_back;         /* not to run before its parent has told of it */

@@ -204,6 +204,14 @@ static void close_range_at(
 		history_closed(t, k, (int)fd, when);
 }
 
+/* Who may have moved with another one. */
+static void look_where(struct tracer *t, struct task *k, void *arg)
+{
+	(void)arg;
+	if (k->process->apart && k->files)
+		path_start(t, k, AT_FDCWD);
+}
+
 void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 	const uint64_t *arg, int64_t ret, uint64_t when)
 {
@@ -252,6 +260,8 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 	case ROLE_CWD:
 		path_moved(k);
 		path_start(t, k, AT_FDCWD); /* before it can be renamed */
+		if (k->process->apart)
+			tasks_each(t, look_where, NULL);
 		new_epoch(t->fast);
 		break;
 	}

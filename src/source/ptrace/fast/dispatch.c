@@ -495,12 +495,12 @@ void dispatch_born(struct task *k)
 {
 	struct user_regs_struct r;
 
-	if (k->passes && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
+	if (k->begins && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
 		r.rip == HOOK_AT + (uint64_t)(hook_free_post - hook_code)) {
-		r.rip = r.rcx = k->passes;
+		r.rip = r.rcx = k->begins;
 		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	}
-	k->passes = 0;
+	k->begins = 0;
 }
 
 /* What can be done in place of a call with dispatch switched off. As through_hook(). */

@@ -138,7 +138,8 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 			child->space->state = SPACE_REFUSED;
 	}
 	child->slotless = parent->slotless;
-	child->passes = parent->passes;
+	child->begins = parent->passes;
+	parent->passes = 0;
 	child->filtered = parent->filtered;
 	child->sealed = parent->sealed;
 	child->seen = parent->seen;

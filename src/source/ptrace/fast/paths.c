@@ -82,10 +82,14 @@ uint32_t path_start(struct tracer *t, struct task *k, int dirfd)
 	if (v->cwd && seen && !apart)
 		return v->cwd;
 	snprintf(at, sizeof(at), "/proc/%d/cwd", k->tid);
-	ssize_t n = readlink(at, path, sizeof(path));
+	ssize_t n = readlink(at, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = 0;
 	uint32_t cwd = n > 0 && *path == '/' ? names_add(t->names, path, n)
 		       : apart ? v->cwd /* it was killed meanwhile, with its group */
 			       : 0;
+	/* Where it is to be renamed to, as records say that are still to come. */
+	if (apart && v->cwd && cwd != v->cwd && n > 0 && is_to_come(t, path))
+		return v->cwd;
 	if (seen || apart)
 		v->cwd = cwd;
 	return cwd;
