@@ -67,6 +67,9 @@ struct process {
 	bool started;    /* false: still the launcher, before its first exec */
 	bool muted;      /* served, but not counted: --no-follow */
 	bool locked;     /* has a filter of its own */
+	pid_t maker;     /* who has forked it; 0: not known */
+	unsigned spawns; /* how many programs its children have run below a filter that was
+			    theirs alone */
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
 	uint16_t noted;  /* bits of enum op_note */
 	struct fs_view fs;

@@ -13,6 +13,7 @@
 #include "../tracer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/prctl.h>
 #include <sched.h>
@@ -174,7 +175,7 @@ void dispatch_begin(struct tracer *t, struct task *k)
 	if (k->dispatched && k->space->quit)
 		dispatch_no_more(k);
 	if (!t->dispatch || k->dispatched || !k->process->started ||
-		(k->filtered && !(k->space && k->space->dispatches)))
+		(k->filtered && !(k->seen && k->space && k->space->dispatches)))
 		return;
 	k->dispatched = begin(t, k);
 	k->sysmode = !k->dispatched && !k->filtered;
@@ -262,13 +263,6 @@ static bool is_rival(const struct task *k, const struct user_regs_struct *r)
 	return false;
 }
 
-static void be_filtered(struct tracer *t, struct task *k, void *process)
-{
-	(void)t;
-	if (k->process == process)
-		k->filtered = k->sealed = true;
-}
-
 /*
  * Before its call: from now on calls of its process stop as our filters say. What is
  * patched stays so, and is as fast as it can be below a filter. 0, or why not.
@@ -285,7 +279,6 @@ static int hand_over(struct tracer *t, struct task *k)
 	stand_same(k, &s);
 	if (err < 0)
 		return err;
-	tasks_each(t, be_filtered, k->process);
 	k->space->quit = true;
 	tasks_each(t, task_interrupt, k->space);
 	return 0;
@@ -428,6 +421,15 @@ static bool runs_filtered(
 		       (!program_path(k, at, path) && !program_is_64(k->tid, path)));
 }
 
+/* Who has forked it: every other program that it runs need not be set up for that. */
+static void has_spawned(struct tracer *t, const struct task *k)
+{
+	struct process *maker = (struct process *)map_get(&t->processes, k->process->maker, 0);
+
+	if (maker)
+		maker->spawns++;
+}
+
 /* Where that cannot be it is as it was. 0 or -ESRCH. */
 static int filter_first(struct tracer *t, struct task *k)
 {
@@ -450,7 +452,10 @@ static int before_exec(struct tracer *t, struct task *k, struct user_regs_struct
 	/* As most of those along PATH. */
 	if (r->orig_rax == SYS_execve && !k->filtered && program_is_missing(k))
 		return let_pass(t, k, r);
-	return runs_filtered(t, k, r) ? filter_first(t, k) : 0;
+	if (!runs_filtered(t, k, r))
+		return 0;
+	has_spawned(t, k);
+	return filter_first(t, k);
 }
 
 /* Below a filter, calls from where nothing can be patched stop only if they count. */
@@ -481,13 +486,66 @@ static bool makes_child(
 static int before_child(
 	struct tracer *t, struct task *k, struct user_regs_struct *r, uint64_t flags)
 {
+	enum { FEW = 2 };
 	struct space *sp = k->space;
 
 	/* Sites can be patched without breakpoints for the last time. */
 	if (flags & CLONE_THREAD && !sp->threads && !sp->undone && t->fast->after > 1 &&
 		space_is_alone(sp) && patch_ahead_of_threads(t, k) < 0)
 		return -ESRCH;
+	if (!(flags & CLONE_THREAD) && !k->filtered && k->process->spawns >= FEW &&
+		filter_first(t, k) < 0)
+		return -ESRCH;
 	return flags & CLONE_UNTRACED ? 0 : let_pass(t, k, r);
+}
+
+/*
+ * A process that spawns is below the filter itself, so that its children are. They are
+ * not dispatched, nor is their history kept: most of them soon run something else.
+ */
+bool dispatch_spawns(
+	const struct tracer *t, const struct task *parent, const struct task *child)
+{
+	return t->launch && parent->filtered && parent->dispatched &&
+	       child->process != parent->process;
+}
+
+static void begin_history(struct tracer *t, struct task *k)
+{
+	history_begin(t, k, NULL, false);
+	k->seen = true;
+	history_take_stock(t, k);
+	path_moved(k);
+	path_start(t, k, AT_FDCWD);
+}
+
+/* Such a child goes on for itself. At the stop of a call, which is made as it is. */
+void dispatch_adopt(struct tracer *t, struct task *k)
+{
+	if (k->space->quit || switch_on(t, k) < 0)
+		return;
+	k->dispatched = true;
+	begin_history(t, k);
+}
+
+/* ... and is about to forbid what would be needed. Results as those of patch_hot(). */
+int dispatch_seal(struct tracer *t, struct task *k, uint64_t at)
+{
+	struct stand s;
+
+	if (k->space->locked || stand_begin(t, k, &s) < 0)
+		return 0;
+	int err = setup_filters(t, k, &s, true);
+	if (err == -ESRCH)
+		return err;
+	if (err < 0) {
+		stand_same(k, &s);
+		return 0;
+	}
+	k->space->quit |= space_is_alone(k->space);
+	begin_history(t, k);
+	stand_end(k, &s, at);
+	return 1;
 }
 
 /* At the first stop of a child whose parent has made it from the hook. */

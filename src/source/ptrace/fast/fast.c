@@ -138,6 +138,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 			child->space->state = SPACE_REFUSED;
 	}
 	child->slotless = parent->slotless;
+	child->process->maker = parent->process->pid;
 	child->begins = parent->passes;
 	parent->passes = 0;
 	child->filtered = parent->filtered;
@@ -146,8 +147,10 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	child->process->locked |= parent->process->locked;
 	inherit_view(t, parent, child);
 	bool shares = same(parent->tid, child->tid, KCMP_FILES);
-	history_begin(t, child, parent, shares);
-	child->files_copied = !shares && parent->process->ntasks > 1;
+	if (!shares && dispatch_spawns(t, parent, child))
+		child->seen = false;
+	history_begin(t, child, child->seen || shares ? parent : NULL, shares);
+	child->files_copied = child->seen && !shares && parent->process->ntasks > 1;
 	child->regs_shared = parent->slot.ctl != NULL;
 	if (!child->space || !child->files)
 		fast_new(t, child);
@@ -240,6 +243,23 @@ static int before_child(struct tracer *t, struct task *k,
 }
 
 /*
+ * At the stop of a child of who spawns, in patched memory: its history is kept, and its
+ * calls are dispatched, once that is worth it, or before it cannot be done any more.
+ * Results as those of fast_stop().
+ */
+static int before_seen(
+	struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
+{
+	enum { MANY = 24 };
+
+	if (forbid_is(in) || loses_rights(t, in))
+		return dispatch_seal(t, k, in->instruction_pointer - 2);
+	if (k->slow >= MANY || shared(k, in))
+		dispatch_adopt(t, k);
+	return 0;
+}
+
+/*
  * At the stop before a call. 1: its site was patched, and the task is to be resumed;
  * 0: the call goes on; -ESRCH: it stands elsewhere.
  */
@@ -256,6 +276,8 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 	k->entered = fast_tsc();
 	if (in->arch != AUDIT_ARCH_X86_64 || k->sysmode || !k->process->started)
 		return 0;
+	if (k->space->dispatches && !k->seen)
+		return before_seen(t, k, in);
 	if (space_site_of_stub(k->space, ip)) {
 		if (is_shape(t->fast, in->entry.nr))
 			task_hook(t, k);

@@ -601,6 +601,10 @@ void mend_home(struct tracer *t, struct task *k);
 bool dispatch_can(const struct task *k);
 void dispatch_begin(struct tracer *t, struct task *k);
 void dispatch_born(struct task *k);
+bool dispatch_spawns(
+	const struct tracer *t, const struct task *parent, const struct task *child);
+void dispatch_adopt(struct tracer *t, struct task *k);
+int dispatch_seal(struct tracer *t, struct task *k, uint64_t at);
 void dispatch_exec(struct tracer *t, struct task *k);
 int dispatch_trap(struct tracer *t, struct task *k);
 struct __ptrace_syscall_info;

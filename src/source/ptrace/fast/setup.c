@@ -660,9 +660,25 @@ static int tell_length(int mem, uint64_t at, uint16_t n)
 	return mem_write(mem, at, &n, sizeof(n));
 }
 
+struct under {
+	const struct task *whose;
+	bool all;
+};
+
+static void be_under(struct tracer *t, struct task *k, void *arg)
+{
+	const struct under *u = arg;
+
+	(void)t;
+	if (k->process != u->whose->process)
+		return;
+	k->filtered = true;
+	k->sealed |= u->all;
+}
+
 /*
- * The first filter, where the task is not under it, for itself and what comes of it; all:
- * the second one too, and for all threads of its process. 0, or why not.
+ * The first filter, where a process is not under it, for all its threads and what comes
+ * of them; all: the second one too. 0, or why not.
  */
 int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all)
 {
@@ -673,7 +689,7 @@ int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all)
 	if (mem < 0)
 		return mem;
 	r.r12 = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-	if (all && k->process->ntasks > 1)
+	if (k->process->ntasks > 1)
 		r.r12 |= SECCOMP_FILTER_FLAG_TSYNC;
 	int err = tell_length(mem, FILTER_AT, k->filtered ? 0 : f->first.n);
 	if (!err)
@@ -683,7 +699,8 @@ int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all)
 		err = run(t, k, &r, setup_filter, setup_filter_trap);
 	if (!err && (r.r13 || r.r14))
 		err = -EPERM;
-	if (!err && !all)
-		k->filtered = true;
+	struct under u = { k, all };
+	if (!err)
+		tasks_each(t, be_under, &u);
 	return err;
 }
