@@ -68,8 +68,8 @@ struct process {
 	bool muted;      /* served, but not counted: --no-follow */
 	bool locked;     /* has a filter of its own */
 	pid_t maker;     /* who has forked it; 0: not known */
-	unsigned spawns; /* how many programs its children have run below a filter that was
-			    theirs alone */
+	unsigned spawns; /* how many programs its children have run below a filter that
+			    was theirs alone */
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
 	uint16_t noted;  /* bits of enum op_note */
 	struct fs_view fs;
@@ -146,8 +146,8 @@ struct task {
 	enum asks asks_handler; /* the one at hand is about our handler of SIGSYS: */
 	uint64_t act, old;      /* its arguments */
 	uint64_t led, led_head; /* from where, and where its ring was then */
-	uint64_t passes; /* behind the call that the hook makes for it */
-	uint64_t begins; /* there, as its parent made it so */
+	uint64_t passes;        /* behind the call that the hook makes for it */
+	uint64_t begins;        /* there, as its parent made it so */
 	bool waits;             /* stands until all do that share its memory */
 	bool stopped_before;    /* has had its first stop, which wakes nobody */
 	bool held_back;         /* not to run before its parent has told of it */
@@ -209,6 +209,12 @@ struct stand {
 static inline bool task_is_seen(const struct tracer *t, const struct task *k)
 {
 	return (t->dispatch && !t->launch) || k->seen;
+}
+
+/* Where no filter tells us, a breakpoint does; of a task attached to, each call. */
+static inline bool ends_in_trap(const struct tracer *t, const struct task *k)
+{
+	return t->launch && !k->filtered;
 }
 
 uint64_t tracer_now(const struct tracer *t); /* since the epoch */

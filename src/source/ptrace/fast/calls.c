@@ -184,16 +184,16 @@ static bool stops_for_more(const struct syscall_set *want, unsigned row)
 }
 
 /*
- * What threads call, for themselves or for what they are made for. To patch all such sites
- * of a library takes less than a few of them with breakpoints.
+ * What threads call, for themselves or for what they are made for. To patch all such
+ * sites of a library takes less than a few of them with breakpoints.
  */
-static const short likely[] = { SYS_futex, SYS_rseq, SYS_set_robust_list, SYS_exit, SYS_madvise,
-	SYS_mmap, SYS_munmap, SYS_mprotect, SYS_brk, SYS_rt_sigprocmask, SYS_sched_yield,
-	SYS_clock_nanosleep, SYS_poll, SYS_epoll_wait, SYS_epoll_ctl, SYS_read, SYS_write, SYS_open,
-	SYS_openat, SYS_close, SYS_stat, SYS_fstat, SYS_lstat, SYS_newfstatat, SYS_statx, SYS_lseek,
-	SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_getdents64, SYS_access,
-	SYS_readlink, SYS_unlink, SYS_recvfrom, SYS_sendto, SYS_recvmsg, SYS_sendmsg,
-	SYS_fdatasync, SYS_fsync };
+static const short likely[] = { SYS_futex, SYS_rseq, SYS_set_robust_list, SYS_exit,
+	SYS_madvise, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_brk, SYS_rt_sigprocmask,
+	SYS_sched_yield, SYS_clock_nanosleep, SYS_poll, SYS_epoll_wait, SYS_epoll_ctl,
+	SYS_read, SYS_write, SYS_open, SYS_openat, SYS_close, SYS_stat, SYS_fstat,
+	SYS_lstat, SYS_newfstatat, SYS_statx, SYS_lseek, SYS_pread64, SYS_pwrite64,
+	SYS_readv, SYS_writev, SYS_getdents64, SYS_access, SYS_readlink, SYS_unlink,
+	SYS_recvfrom, SYS_sendto, SYS_recvmsg, SYS_sendmsg, SYS_fdatasync, SYS_fsync };
 
 void fast_likely(bool wanted[NSHAPES])
 {

@@ -1,5 +1,5 @@
 /*
- * dispatch.c - calls of a program that runs already, where no filter can be installed
+ * dispatch.c - calls that raise a signal, where there is no filter
  *
  * Syscall user dispatch (Linux 6.4 lets a tracer switch it on) makes every call raise
  * SIGSYS that is not made from the hook's pages. The tracer keeps the signal from the
@@ -7,8 +7,14 @@
  * been met a few times. A call that has to stop is made again with dispatch switched
  * off, between two stops as ever.
  *
- * When the tracer dies the kernel clears the byte that it looks at first (guard.c). A
- * signal that is on its way then finds a handler in the second page: setup_orphan.
+ * A program that runs already cannot be put under a filter. For the command it is the
+ * choice: a filter costs each of its calls more than the hook does. What gains nothing by
+ * it is handed over to the filters: who wants the signal or a filter for itself, makes
+ * call after call from where nothing can be patched, or runs other programs (spawn.c).
+ *
+ * When the tracer of a program that ran already dies the kernel clears the byte that it
+ * looks at first (guard.c). A signal that is on its way then finds a handler in the
+ * second page: setup_orphan.
  */
 #include "../tracer.h"
 
@@ -16,7 +22,6 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/prctl.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,8 +40,6 @@ struct dispatch_config {
 	uint64_t mode, selector, offset, len;
 };
 
-static const uint64_t sigsys = UINT64_C(1) << (SIGSYS - 1);
-
 static int switch_on(const struct tracer *t, struct task *k)
 {
 	struct dispatch_config on = {
@@ -53,20 +56,6 @@ static void switch_off(struct task *k)
 	struct dispatch_config off = { .mode = 0 };
 
 	ptrace(SET_DISPATCH, k->tid, sizeof(off), &off);
-}
-
-static int set_handler(
-	struct tracer *t, struct task *k, const struct stand *s, uint64_t action)
-{
-	struct user_regs_struct r = s->entry;
-
-	r.rax = SYS_rt_sigaction;
-	r.rdi = SIGSYS;
-	r.rsi = action;
-	r.rdx = 0;
-	r.r10 = 8;
-	int err = stand_call(t, k, s, &r);
-	return err ? err : (int)r.rax;
 }
 
 /* What raises the signals of ours is as if they had never come. */
@@ -95,7 +84,7 @@ static void prepare(struct tracer *t, struct task *k)
 		err = setup_space(t, k, &s, s.regs.rip);
 	}
 	if (!err && t->fast->guards)
-		err = set_handler(t, k, &s, ACTION_AT);
+		err = handler_set(t, k, &s, ACTION_AT);
 	if (err)
 		sp->state = SPACE_REFUSED;
 	sp->dispatches = !err;
@@ -105,19 +94,6 @@ static void prepare(struct tracer *t, struct task *k)
 		stand_begun(k, &s);
 	else
 		stand_back(t, k, &s);
-}
-
-/* From now on a blocked signal is not reset to its default when it is raised. */
-static void unblock(struct task *k)
-{
-	uint64_t mask;
-
-	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 ||
-		!(mask & sigsys))
-		return;
-	mask &= ~sigsys;
-	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
-	k->unblocked = k->seized;
 }
 
 /* Of a task that stands still: whether the kernel lets us. */
@@ -136,7 +112,8 @@ static void dispatch_no_more(struct task *k)
 	k->sysmode = !k->filtered;
 }
 
-/* A program that we have not started may have its own, and what we add may be forbidden. */
+/* A program that we have not started may have its own, and what we add may be forbidden.
+ */
 static bool may_begin(struct tracer *t, struct task *k)
 {
 	struct dispatch_config now;
@@ -163,7 +140,7 @@ static bool begin(struct tracer *t, struct task *k)
 	if (k->space->state != SPACE_READY || switch_on(t, k) < 0)
 		return false;
 	if (t->fast->guards)
-		unblock(k);
+		handler_unblock(k);
 	else if (k->process->ntasks > 1)
 		task_hook(t, k); /* a thread makes calls of its own at once */
 	return true;
@@ -193,49 +170,6 @@ void dispatch_exec(struct tracer *t, struct task *k)
 	if (k->filtered)
 		return;
 	ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
-}
-
-/*
- * The signal was raised while it was blocked: then the kernel has unblocked it. Who blocks
- * all others, as the C library does around clone(2), has blocked that too.
- */
-static void keep_mask(struct task *k)
-{
-	const uint64_t never = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1);
-	/* The C library keeps these from being blocked. */
-	const uint64_t its = UINT64_C(3) << (__SIGRTMIN - 1);
-	uint64_t mask = 0;
-
-	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 ||
-		(mask | sigsys | never | its) != ~UINT64_C(0) || mask & sigsys)
-		return;
-	mask |= sigsys;
-	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
-}
-
-/*
- * Likewise, and it has taken the handler away. Only worth asking where anything else is
- * blocked, or this was.
- */
-static int keep_handler(struct tracer *t, struct task *k)
-{
-	uint64_t mask = 0;
-	struct signal_state now;
-	struct stand s = { .call_at = HOOK_AT + (uint64_t)(hook_free_sys - hook_code) };
-	uint16_t call = 0;
-
-	ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask);
-	if ((!mask && !k->unblocked) || k->space->locked ||
-		tracee_signal(k->tid, SIGSYS, &now) < 0 || now.caught ||
-		tracee_read(k->tid, s.call_at, &call, sizeof(call)) != sizeof(call) ||
-		memcmp(&call, hook_free_sys, sizeof(call)) != 0 ||
-		stand_begin(t, k, &s) < 0)
-		return 0;
-	int err = set_handler(t, k, &s, ACTION_AT);
-	if (err == -ESRCH)
-		return err;
-	stand_same(k, &s);
-	return 0;
 }
 
 /* A handler of SIGSYS of its own, or that it is to be ignored. */
@@ -295,7 +229,7 @@ static int quit(struct tracer *t, struct task *k, uint64_t at)
 	switch_off(k); /* the hook may be gone by now: calls are made from elsewhere */
 	if (stand_anywhere(t, k, &s) < 0)
 		return -ESRCH;
-	if (t->fast->guards && set_handler(t, k, &s, DEFAULT_AT) == -ESRCH)
+	if (t->fast->guards && handler_set(t, k, &s, DEFAULT_AT) == -ESRCH)
 		return -ESRCH;
 	stand_same(k, &s);
 	k->space->quit = true;
@@ -321,21 +255,10 @@ static bool was_sent_back(
 	return back;
 }
 
-/* A slot that gs leads to: as it is, or from now on. */
-static bool take_slot(struct tracer *t, struct task *k, struct user_regs_struct *r)
-{
-	if (k->slot.ctl)
-		return task_has_slot(k, r);
-	task_hook(t, k);
-	if (k->slot.ctl)
-		r->gs_base = SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
-	return k->slot.ctl;
-}
-
 /* Into the hook, with the way back behind the call. As through_hook(). */
 static int lead(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
-	if (!take_slot(t, k, r) || k->slot.ctl->head >= k->slot.ctl->limit ||
+	if (!task_take_slot(t, k, r) || k->slot.ctl->head >= k->slot.ctl->limit ||
 		was_sent_back(t, k, r))
 		return 0; /* the hook would send it back */
 	r->rcx = r->rip;
@@ -388,126 +311,12 @@ static int through_hook(
 	return 1;
 }
 
-/*
- * A call that the hook would leave to us, but needs nothing of ours: it is made from there
- * all the same, and comes back by the control words. As through_hook().
- */
-static int let_pass(struct tracer *t, struct task *k, struct user_regs_struct *r)
-{
-	const struct site *s = space_site_of_stub(k->space, r->rip);
-
-	if (!take_slot(t, k, r))
-		return 0;
-	k->passes = k->slot.ctl->ret = s ? s->at + 2 : r->rip;
-	r->rip = HOOK_AT + (uint64_t)(hook_free_sys - hook_code);
-	r->rax = r->orig_rax;
-	r->orig_rax = -1;
-	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;
-}
-
-/*
- * What a child of the command runs is under the filter from its beginning: most of that is
- * short, and what means nothing to us passes there without ever having stopped. Also what
- * could not be dispatched.
- */
-static bool runs_filtered(
-	struct tracer *t, struct task *k, const struct user_regs_struct *r)
-{
-	char path[PROGRAM_PATH];
-	bool at = r->orig_rax == SYS_execveat;
-
-	return t->launch && !k->filtered &&
-	       (k->process->pid != t->launch->command || !setup_may_reserve(k->tid) ||
-		       (!program_path(k, at, path) && !program_is_64(k->tid, path)));
-}
-
-/* Who has forked it: every other program that it runs need not be set up for that. */
-static void has_spawned(struct tracer *t, const struct task *k)
-{
-	struct process *maker = (struct process *)map_get(&t->processes, k->process->maker, 0);
-
-	if (maker)
-		maker->spawns++;
-}
-
-/* Where that cannot be it is as it was. 0 or -ESRCH. */
-static int filter_first(struct tracer *t, struct task *k)
-{
-	struct stand s;
-
-	if (k->space->state != SPACE_READY || k->space->locked ||
-		stand_begin(t, k, &s) < 0)
-		return 0;
-	if (setup_filters(t, k, &s, false) == -ESRCH)
-		return -ESRCH;
-	stand_same(k, &s);
-	return 0;
-}
-
-/* Before an exec. As through_hook(). */
-static int before_exec(struct tracer *t, struct task *k, struct user_regs_struct *r)
-{
-	k->call.arg[0] = r->rdi;
-	k->call.arg[1] = r->rsi;
-	/* As most of those along PATH. */
-	if (r->orig_rax == SYS_execve && !k->filtered && program_is_missing(k))
-		return let_pass(t, k, r);
-	if (!runs_filtered(t, k, r))
-		return 0;
-	has_spawned(t, k);
-	return filter_first(t, k);
-}
-
 /* Below a filter, calls from where nothing can be patched stop only if they count. */
 static bool strays(const struct tracer *t, const struct task *k)
 {
 	enum { MANY = 200 };
 
 	return t->launch && k->space->strays >= MANY;
-}
-
-static bool makes_child(
-	const struct task *k, const struct user_regs_struct *r, uint64_t *flags)
-{
-	*flags = r->orig_rax == SYS_clone ? r->rdi : 0;
-	switch (r->orig_rax) {
-	case SYS_clone3:
-		return tracee_read(k->tid, r->rdi, flags, sizeof(*flags)) ==
-		       sizeof(*flags);
-	case SYS_clone:
-	case SYS_fork:
-	case SYS_vfork:
-		return true;
-	}
-	return false;
-}
-
-/* Before there is one. As through_hook(): a child begins where dispatch_born() says. */
-static int before_child(
-	struct tracer *t, struct task *k, struct user_regs_struct *r, uint64_t flags)
-{
-	enum { FEW = 2 };
-	struct space *sp = k->space;
-
-	/* Sites can be patched without breakpoints for the last time. */
-	if (flags & CLONE_THREAD && !sp->threads && !sp->undone && t->fast->after > 1 &&
-		space_is_alone(sp) && patch_ahead_of_threads(t, k) < 0)
-		return -ESRCH;
-	if (!(flags & CLONE_THREAD) && !k->filtered && k->process->spawns >= FEW &&
-		filter_first(t, k) < 0)
-		return -ESRCH;
-	return flags & CLONE_UNTRACED ? 0 : let_pass(t, k, r);
-}
-
-/*
- * A process that spawns is below the filter itself, so that its children are. They are
- * not dispatched, nor is their history kept: most of them soon run something else.
- */
-bool dispatch_spawns(
-	const struct tracer *t, const struct task *parent, const struct task *child)
-{
-	return t->launch && parent->filtered && parent->dispatched &&
-	       child->process != parent->process;
 }
 
 static void begin_history(struct tracer *t, struct task *k)
@@ -548,25 +357,10 @@ int dispatch_seal(struct tracer *t, struct task *k, uint64_t at)
 	return 1;
 }
 
-/* At the first stop of a child whose parent has made it from the hook. */
-void dispatch_born(struct task *k)
-{
-	struct user_regs_struct r;
-
-	if (k->begins && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
-		r.rip == HOOK_AT + (uint64_t)(hook_free_post - hook_code)) {
-		r.rip = r.rcx = k->begins;
-		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
-	}
-	k->begins = 0;
-}
-
 /* What can be done in place of a call with dispatch switched off. As through_hook(). */
 static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	const siginfo_t *info, bool full)
 {
-	uint64_t flags;
-
 	if (k->space->quit && t->launch && !k->filtered)
 		return hand_over(t, k) == -ESRCH ? -ESRCH : 0;
 	if (k->space->quit || t->stopping || info->si_arch != AUDIT_ARCH_X86_64)
@@ -576,62 +370,14 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	if (r->orig_rax == SYS_mlockall && !k->space->lean)
 		return patch_lean(t, k, r->rip - 2);
 	if (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat)
-		return before_exec(t, k, r);
+		return spawn_exec(t, k, r);
 	if (r->orig_rax == SYS_rt_sigaction && r->rdi == SIGSYS)
 		return 0;
-	if (t->launch && makes_child(k, r, &flags))
-		return before_child(t, k, r, flags);
+	if (t->launch && spawn_is(r))
+		return spawn_child(t, k, r);
 	return is_shape(t->fast, r->orig_rax) && !k->slotless
 		       ? through_hook(t, k, r, full)
 		       : 0;
-}
-
-/*
- * At the stop before a call that is aside, which may be another one than was dispatched,
- * or one of the time when we leave: it is not to see our handler, nor to take it away.
- * What cannot be read fails anyway.
- */
-void dispatch_entered(
-	const struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
-{
-	struct user_regs_struct r;
-	uint64_t act[4] = { 0 };
-
-	if (!t->fast || !t->fast->guards || !k->aside || k->space->quit || in->arch != AUDIT_ARCH_X86_64 ||
-		in->entry.nr != SYS_rt_sigaction || in->entry.args[0] != SIGSYS ||
-		ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
-		return;
-	if (r.rsi && tracee_read(k->tid, r.rsi, act, sizeof(act)) != sizeof(act))
-		return;
-	k->asks_handler = act[0] && !t->stopping ? ASKS_AGAIN : ASKS_ANSWERED;
-	k->act = r.rsi;
-	k->old = r.rdx;
-	if (k->asks_handler == ASKS_AGAIN)
-		r.orig_rax = -1; /* not made now */
-	else if (act[0])
-		k->space->quit = true; /* it stays when we leave */
-	else
-		r.rsi = 0;
-	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
-}
-
-static void show_none(struct task *k)
-{
-	static const uint64_t none[4]; /* handler, flags, restorer, mask */
-	enum asks asks = k->asks_handler;
-	struct user_regs_struct r;
-
-	k->asks_handler = ASKS_NOT;
-	if (asks == ASKS_NOT || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
-		return;
-	if (asks == ASKS_AGAIN) {
-		r.rip -= 2;
-		r.rax = SYS_rt_sigaction;
-	}
-	r.rsi = k->act;
-	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
-	if (asks == ASKS_ANSWERED && !r.rax && k->old)
-		tracee_write(k->tid, k->old, none, sizeof(none));
 }
 
 /*
@@ -652,8 +398,8 @@ int dispatch_trap(struct tracer *t, struct task *k)
 		slot_grow(&k->slot);
 	}
 	if (!t->fast->guards)
-		keep_mask(k);
-	else if (!t->stopping && !k->space->quit && keep_handler(t, k) < 0)
+		handler_keep_mask(k);
+	else if (!t->stopping && !k->space->quit && handler_keep(t, k) < 0)
 		return -ESRCH;
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return -ESRCH;
@@ -681,7 +427,7 @@ void dispatch_again(struct tracer *t, struct task *k)
 	if (!k->aside)
 		return;
 	k->aside = false;
-	show_none(k);
+	handler_show_none(k);
 	/* A child that goes on so that its parent can stop is seen to its end. */
 	if (k->dispatched && (!t->stopping || k->lender))
 		switch_on(t, k);
@@ -730,7 +476,7 @@ void dispatch_leave(struct tracer *t, struct task *k)
 		switch_off(k);
 	k->dispatched = k->aside = false;
 	if (k->unblocked && !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask)) {
-		mask |= sigsys;
+		mask |= UINT64_C(1) << (SIGSYS - 1);
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
 	}
 	k->unblocked = false;
@@ -756,7 +502,7 @@ void dispatch_restore(struct tracer *t, struct task *k)
 	patch_restore(sp, k->tid);
 	if (sp->locked || stand_anywhere(t, k, &s) < 0)
 		return;
-	int err = sp->quit ? 0 : set_handler(t, k, &s, DEFAULT_AT);
+	int err = sp->quit ? 0 : handler_set(t, k, &s, DEFAULT_AT);
 	for (unsigned i = 0; !err && i < sp->nstubs; i++)
 		err = unmap(t, k, &s, sp->stubs[i].at, 4096);
 	if (!err && sp->rings)

@@ -106,7 +106,8 @@ static int32_t word_at(const struct elf *x, uint64_t at)
 	return w;
 }
 
-/* Functions are looked for this far before a call, most of them are nearer, and behind it. */
+/* Functions are looked for this far before a call, most of them are nearer, and behind
+ * it. */
 enum { BEFORE = 1 << 16, JUST_BEFORE = 1 << 10, BEHIND = 256 };
 
 /* Around which address, and how far before it. */
@@ -269,8 +270,8 @@ static int before(const struct elf *x, uint64_t from, uint64_t call, uint64_t *p
 	}
 	if (x->file[call] != 0x0f || x->file[call + 1] != 0x05)
 		return -ENOEXEC;
-	return in->length && ZYAN_FAILED(ZydisDecoderDecodeOperands(&decoder, &context, in,
-				     operand, in->operand_count))
+	return in->length && ZYAN_FAILED(ZydisDecoderDecodeOperands(
+				     &decoder, &context, in, operand, in->operand_count))
 		       ? -ENOEXEC
 		       : 0;
 }

@@ -22,8 +22,8 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-static int make_filter(struct tracer *t, enum filter_part part, struct filter_code *out,
-	unsigned most)
+static int make_filter(
+	struct tracer *t, enum filter_part part, struct filter_code *out, unsigned most)
 {
 	struct sock_filter code[BPF_MAXINSNS];
 	unsigned n = filter_build(&t->want, part, code);
@@ -147,7 +147,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	child->process->locked |= parent->process->locked;
 	inherit_view(t, parent, child);
 	bool shares = same(parent->tid, child->tid, KCMP_FILES);
-	if (!shares && dispatch_spawns(t, parent, child))
+	if (!shares && spawn_is_plain(t, parent, child))
 		child->seen = false;
 	history_begin(t, child, child->seen || shares ? parent : NULL, shares);
 	child->files_copied = child->seen && !shares && parent->process->ntasks > 1;
@@ -165,7 +165,7 @@ void fast_first_stop(struct tracer *t, struct task *k)
 	if (t->fast && k->files_copied)
 		history_compare(t, k);
 	k->files_copied = false;
-	dispatch_born(k);
+	spawn_born(k);
 	dispatch_begin(t, k);
 }
 

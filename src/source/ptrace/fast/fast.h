@@ -6,8 +6,11 @@
  *   drain.c    rings to records, in the order of their time
  *   mend.c     a task that a signal stops inside the hook, back to its call site
  *   patch.c    hot call sites to jumps
- *   dispatch.c the same for programs that run already: calls that raise a signal
- *   setup.c    calls made in the name of the target
+ *   dispatch.c calls that raise a signal, where there is no filter
+ *   stand.c    a task that stands still, and calls made in its name
+ *   setup.c    what the hook needs in the memory of the target
+ *   spawn.c    children of what is dispatched, and what they run
+ *   handler.c  our handler of SIGSYS, and what the target sees of that signal
  *   guard.c    that nothing is dispatched when the tracer is dead
  *   life.c     what every task begins and ends with
  *   ring.c     slots of control words and records
@@ -230,7 +233,7 @@ struct fast {
 	struct {
 		pid_t of; /* 0: none */
 		int fd;
-	} mem;            /* of the task that stands: stand_mem() */
+	} mem;                /* of the task that stands: stand_mem() */
 	struct map texts;     /* analysed files, by device and inode */
 	unsigned nkept;       /* how many of them stay mapped */
 	struct map ends;      /* file -> struct file_end, where somebody appends */
@@ -415,108 +418,10 @@ struct seed {
 	bool appended; /* it was written to its end */
 };
 
-/* ends.c: see there. */
-struct file_end;
-struct syscall_desc;
-bool ends_appends(
-	const struct syscall_desc *d, const struct fd_open *o, const struct fast_rec *r);
-struct file_end *ends_find(const struct tracer *t, uint32_t file);
-struct file_end *ends_keep(struct tracer *t, uint32_t file);
-void ends_fini(struct fast *f);
-void ends_forget(struct file_end *e);
-void ends_forget_all(struct fast *f);
-int64_t ends_at(struct tracer *t, struct task *k, const struct fast_rec *r, int fd,
-	struct file_end *e);
-void ends_settle(struct tracer *t, struct task *k, int fd, struct file_end *e);
-bool ends_contested(
-	struct tracer *t, struct task *k, const struct fast_rec *r, struct file_end *e);
-void ends_added(struct file_end *e, int64_t by);
-void ends_wrote(struct file_end *e, int64_t end, bool contested, uint64_t when);
-void ends_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
-	const struct fd_open *o, int64_t size);
-void ends_resized(struct tracer *t, struct task *k, const struct fast_call *c,
-	const struct fast_rec *r, uint32_t file);
-void ends_begun(struct tracer *t, struct task *k, uint32_t file, bool appends);
-void ends_done(struct tracer *t, struct task *k, int fd);
-struct file_end *ends_leave(struct tracer *t, struct task *k);
-void ends_died(struct tracer *t, struct task *k);
-
-/* cut.c: see there. */
-bool cut_begin(struct tracer *t, struct task *k, const struct fast_call *c);
-bool cut_unseen(struct tracer *t, struct task *k);
-void cut_end(struct tracer *t, struct task *k, const struct fast_call *c, int64_t ret);
-
 /* unseen.c: see there. */
 bool unseen_enter(const struct task *k, const struct fast_call *c);
 void unseen_meet(struct tracer *t, struct task *k, int fd, const struct fd_view *v);
 void unseen_part(struct tracer *t, struct task *k, int fd);
-
-/* paths.c */
-void path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r);
-void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
-	const struct fast_call *c);
-uint32_t path_start(struct tracer *t, struct task *k, int dirfd);
-uint32_t path_whole(struct tracer *t, struct task *k, int dirfd, const char *path);
-
-/* links.c */
-enum one { ONE_UNKNOWN, ONE_SURELY, ONE_NOT };
-struct stat;
-void links_fini(struct fast *f);
-void links_put(struct tracer *t, struct task *k, uint32_t real, const char *to);
-void links_shared(struct tracer *t, struct task *k, uint32_t old, uint32_t new);
-enum one links_one(struct tracer *t, struct task *k, uint32_t from, uint32_t to);
-void links_renamed(
-	struct tracer *t, struct task *k, uint32_t from, uint32_t to, bool exchange);
-bool links_older(const struct fast *f, const struct stat *st);
-ssize_t links_then(struct tracer *t, struct task *k, const char *link, char *out,
-	ssize_t n, size_t size);
-
-/* renamed.c */
-void path_renamed(struct tracer *t, struct task *k, const struct fast_rec *r,
-	const struct fast_call *c);
-void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_call *c);
-void path_linked(struct tracer *t, struct task *k, const struct fast_rec *r,
-	const struct fast_call *c);
-void path_linked_stopped(struct tracer *t, struct task *k, const struct fast_call *c);
-
-/* root.c. full: a path made whole. */
-struct stat;
-void path_moved(struct task *k);
-void path_part(struct tracer *t, struct task *k);
-struct fs_view *fs_of(struct task *k);
-uint32_t root_of(struct tracer *t, struct task *k);
-uint64_t mounts_of(struct tracer *t, struct task *k);
-uint32_t path_below(struct tracer *t, uint32_t from, const char *path);
-int root_open(struct tracer *t, struct task *k, const char *full, int flags);
-int root_look(struct tracer *t, struct task *k, const char *full, struct stat *st);
-ssize_t root_link(
-	struct tracer *t, struct task *k, const char *full, char *out, size_t size);
-
-/* now.c. full: a path made whole. */
-struct statx;
-void stat_of(const struct statx *x, struct stat *st);
-bool is_deleted(const char *path);
-bool is_to_come(struct tracer *t, const char *now);
-ssize_t found_path(struct tracer *t, struct task *k, const char *full,
-	const struct stat *is, char *out);
-
-/* dirs.c */
-struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name);
-struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *full);
-ssize_t in_dir(const struct tracer *t, const struct fast_dir *d, const char *base,
-	char *out, size_t size);
-bool ends_in_name(const char *path);
-const char *dirs_follow(struct tracer *t, struct task *k, const char *full);
-uint32_t path_from(struct tracer *t, struct task *k, uint32_t from, const char *path);
-
-/* found.c. full: a path made whole. fd: who may have it, or -1. */
-bool path_is_itself(const char *path, int flags);
-uint32_t found_real(struct tracer *t, struct task *k, uint32_t full);
-uint32_t found_file(struct tracer *t, struct task *k, int fd, uint32_t full, bool itself,
-	const struct statx *x);
-bool found_late(struct tracer *t, struct task *k, int fd, struct fd_open *o);
-void found_soon(struct tracer *t);
-void found_all(struct tracer *t, struct task *k);
 
 /* guard.c */
 struct guards *guards_new(void);
@@ -524,21 +429,26 @@ void guards_free(struct guards *all);
 struct guard *guard_new(struct guards *all, int fd);
 void guard_free(struct guards *all, struct guard *g);
 
-/* setup.c: the state of a task before calls are made in its name. */
+/* stand.c: the state of a task before calls are made in its name. */
 struct stand;
+struct user_regs_struct;
 int mem_open(pid_t tid);
 int mem_write(int mem, uint64_t at, const void *from, size_t len);
+int stand_wait(struct tracer *t, struct task *k, int event, int request);
+int stand_go(struct tracer *t, struct task *k, const struct user_regs_struct *r,
+	int request, int event);
 int stand_begin(struct tracer *t, struct task *k, struct stand *s);
+int stand_same(struct task *k, struct stand *s);
 int stand_end(struct task *k, struct stand *s, uint64_t ip);
 int stand_anywhere(struct tracer *t, struct task *k, struct stand *s);
-struct user_regs_struct;
 int stand_call(struct tracer *t, struct task *k, const struct stand *s,
 	struct user_regs_struct *r);
 int stand_back(struct tracer *t, struct task *k, struct stand *s);
-int stand_same(struct task *k, struct stand *s);
+void stand_begun(struct task *k, struct stand *s);
 int stand_mem(struct fast *f, pid_t tid);
 void stand_forget(struct fast *f);
-void stand_begun(struct task *k, struct stand *s);
+
+/* setup.c */
 bool setup_may_reserve(pid_t tid);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 void setup_close(struct tracer *t, struct task *k);
@@ -561,6 +471,7 @@ void patch_again(struct tracer *t, struct task *k, struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);
 struct user_regs_struct;
 bool task_has_slot(const struct task *k, const struct user_regs_struct *r);
+bool task_take_slot(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void task_hook(struct tracer *t, struct task *k);
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void task_leave_slot(struct task *k);
@@ -597,12 +508,24 @@ bool fast_uncounted(struct tracer *t, struct task *k);
 bool fast_mend(struct tracer *t, struct task *k, int sig);
 void mend_home(struct tracer *t, struct task *k);
 
+/* handler.c: see there. */
+int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action);
+void handler_unblock(struct task *k);
+void handler_keep_mask(struct task *k);
+int handler_keep(struct tracer *t, struct task *k);
+void handler_show_none(struct task *k);
+
+/* spawn.c: see there. */
+bool spawn_is(const struct user_regs_struct *r);
+int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r);
+int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r);
+void spawn_born(struct task *k);
+bool spawn_is_plain(
+	const struct tracer *t, const struct task *parent, const struct task *child);
+
 /* dispatch.c: likewise nothing unless tracer.dispatch. */
 bool dispatch_can(const struct task *k);
 void dispatch_begin(struct tracer *t, struct task *k);
-void dispatch_born(struct task *k);
-bool dispatch_spawns(
-	const struct tracer *t, const struct task *parent, const struct task *child);
 void dispatch_adopt(struct tracer *t, struct task *k);
 int dispatch_seal(struct tracer *t, struct task *k, uint64_t at);
 void dispatch_exec(struct tracer *t, struct task *k);
@@ -615,5 +538,7 @@ bool dispatch_holds(const struct tracer *t, const struct task *k);
 bool dispatch_stands(const struct task *k);
 void dispatch_leave(struct tracer *t, struct task *k);
 void dispatch_restore(struct tracer *t, struct task *k);
+
+#include "files.h"
 
 #endif

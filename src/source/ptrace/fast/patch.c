@@ -269,6 +269,17 @@ void task_hook(struct tracer *t, struct task *k)
 			offsetof(struct user_regs_struct, gs_base), r.gs_base);
 }
 
+/* A slot that gs leads to: as it is, or from now on. */
+bool task_take_slot(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	if (k->slot.ctl)
+		return task_has_slot(k, r);
+	task_hook(t, k);
+	if (k->slot.ctl)
+		r->gs_base = SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
+	return k->slot.ctl;
+}
+
 /* From now on its calls stop again. */
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {

@@ -1,9 +1,8 @@
 /*
- * setup.c - calls made in the name of the target
+ * setup.c - what the hook needs in the memory of the target
  *
- * From the stop before a call that is then made all the same. Signals wait meanwhile. The
- * code in the hook's second page makes several calls in a row and ends with a close that
- * stops; nothing of the target's is written to.
+ * Made by calls in its name (stand.c). The code in the hook's second page makes several
+ * of them in a row and ends where it stops; nothing of the target's is written to.
  */
 #include "../tracer.h"
 
@@ -20,267 +19,11 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define IN_SETUP(label) (SETUP_AT + (uint64_t)((label)-setup_code))
 
 enum { STUB_REACH = 0x70000000 };
-
-int mem_open(pid_t tid)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-int mem_write(int mem, uint64_t at, const void *from, size_t len)
-{
-	ssize_t n = pwrite(mem, from, len, (off_t)at);
-
-	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
-}
-
-enum { STOPPED = 1, ENDED };
-
-/*
- * Sleep until there is news of a task. Not in wait(2) itself: the first thread of a
- * process that is killed may be dead without a word while others, which we serve next,
- * are not. That is -ESRCH.
- */
-static int look(const struct task *k)
-{
-	enum { BUSY = 200, NAP_NS = 50 * 1000, PATIENCE = 20 };
-	const struct timespec nap = { 0, NAP_NS };
-
-	for (unsigned i = 0;; i++) {
-		siginfo_t info = { .si_pid = 0 };
-		if (waitid(P_PID, k->tid, &info,
-			    WSTOPPED | WEXITED | WNOWAIT | WNOHANG | __WALL) < 0 &&
-			errno != EINTR)
-			return -ESRCH;
-		if (info.si_pid)
-			return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED
-				       ? STOPPED
-				       : ENDED;
-		if (i < BUSY)
-			continue;
-		nanosleep(&nap, NULL);
-		char state = i % PATIENCE ? 'R' : tracee_state(k->tid);
-		if (!state || state == 'Z' || state == 'X')
-			return -ESRCH;
-	}
-}
-
-/*
- * Until the task stops as expected: 0. -ESRCH: it has died, or stands elsewhere, which
- * is in the queue then.
- */
-static int wait_for(struct tracer *t, struct task *k, int event, int request)
-{
-	int status;
-
-	for (;;) {
-		int news = look(k);
-		if (news < 0)
-			return news;
-		/* Once it is reaped its counters are gone. */
-		if (news == ENDED && !k->exiting) {
-			drain_task(t, k);
-			task_exiting(t, k);
-		}
-		if (waitpid(k->tid, &status, __WALL) < 0) {
-			if (errno == EINTR)
-				continue;
-			return -errno;
-		}
-		if (WIFSTOPPED(status)) {
-			int sig = WSTOPSIG(status), got = status >> 16;
-			if (got == event && (event || sig == (SIGTRAP | 0x80)))
-				return 0;
-			if (event == PTRACE_EVENT_SECCOMP && !got && sig == SIGTRAP)
-				return 0; /* a breakpoint, where there is no filter */
-			if (got == PTRACE_EVENT_SECCOMP) {
-				/* Of a filter that we have just put there. */
-				ptrace(request, k->tid, 0, 0);
-				continue;
-			}
-			if (got == PTRACE_EVENT_STOP || (!got && sig == SIGSTOP)) {
-				k->restop |= sig != SIGTRAP;
-				ptrace(request, k->tid, 0, 0);
-				continue;
-			}
-		}
-		queue_add(t, k, status);
-		return -ESRCH;
-	}
-}
-
-static int go(struct tracer *t, struct task *k, const struct user_regs_struct *r,
-	int request, int event)
-{
-	maps_forget(&t->fast->maps);
-	if (ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 || ptrace(request, k->tid, 0, 0) < 0)
-		return -errno;
-	return wait_for(t, k, event, request);
-}
-
-/* Where no filter tells us, a breakpoint does; of a task attached to, each call. */
-static bool ends_in_trap(const struct tracer *t, const struct task *k)
-{
-	return t->launch && !k->filtered;
-}
-
-/* At the stop before a call: remember all, and let no signal in. */
-int stand_begin(struct tracer *t, struct task *k, struct stand *s)
-{
-	uint64_t none = ~UINT64_C(0);
-
-	if (ends_in_trap(t, k))
-		none &= ~(UINT64_C(1) << (SIGTRAP - 1));
-	maps_forget(&t->fast->maps); /* it has run since */
-	stand_forget(t->fast);
-	if (ptrace(PTRACE_GETREGS, k->tid, 0, &s->regs) < 0 ||
-		ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0 ||
-		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(none), &none) < 0)
-		return -errno;
-	s->entry = s->regs;
-	return 0;
-}
-
-/* The memory of a task, from one stand_begin() to the next. Or -errno. */
-int stand_mem(struct fast *f, pid_t tid)
-{
-	if (f->mem.of == tid)
-		return f->mem.fd;
-	stand_forget(f);
-	int fd = mem_open(tid);
-	if (fd >= 0) {
-		f->mem.fd = fd;
-		f->mem.of = tid;
-	}
-	return fd;
-}
-
-void stand_forget(struct fast *f)
-{
-	if (f->mem.of)
-		close(f->mem.fd);
-	f->mem.of = 0;
-}
-
-/* As it stood, at the same stop. */
-int stand_same(struct task *k, struct stand *s)
-{
-	if (ptrace(PTRACE_SETREGS, k->tid, 0, &s->regs) < 0 ||
-		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0)
-		return -errno;
-	return 0;
-}
-
-/* Go on at ip as if the call had not been begun; regs may have been changed. */
-int stand_end(struct task *k, struct stand *s, uint64_t ip)
-{
-	s->regs.rip = ip;
-	s->regs.rax = s->regs.orig_rax;
-	s->regs.orig_rax = -1;
-	if (ptrace(PTRACE_SETREGS, k->tid, 0, &s->regs) < 0 ||
-		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0)
-		return -errno;
-	if (k->restop)
-		syscall(SYS_tgkill, k->process->pid, k->tid, SIGSTOP);
-	k->restop = false;
-	return 0;
-}
-
-/* A place in the vdso where a call can be made: every process has one. 0: none. */
-static uint64_t find_call(struct maps *maps, pid_t tid)
-{
-	static const char name[] = "[vdso]";
-	uint8_t code[16384];
-	struct mapping m;
-	size_t next = 0;
-
-	if (maps_of(maps, tid) < 0)
-		return 0;
-	while (maps_next(maps, &next, &m)) {
-		if (m.path_len != sizeof(name) - 1 || memcmp(m.path, name, m.path_len))
-			continue;
-		size_t len = m.to - m.from < sizeof(code) ? m.to - m.from : sizeof(code);
-		if (tracee_read(tid, m.from, code, len) != (ssize_t)len)
-			return 0;
-		const uint8_t *at = memmem(code, len, "\x0f\x05", 2);
-		return at ? m.from + (uint64_t)(at - code) : 0;
-	}
-	return 0;
-}
-
-/* The same at a stop that is not that of a call. */
-int stand_anywhere(struct tracer *t, struct task *k, struct stand *s)
-{
-	int err = stand_begin(t, k, s);
-
-	if (!err)
-		s->call_at = find_call(&t->fast->maps, k->tid);
-	if (!err && !s->call_at)
-		err = -ENOEXEC;
-	if (err == -ENOEXEC)
-		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s->mask), &s->mask);
-	return err;
-}
-
-/* One call, its number and arguments in r, and its result afterwards. */
-int stand_call(struct tracer *t, struct task *k, const struct stand *s,
-	struct user_regs_struct *r)
-{
-	r->rip = s->call_at;
-	r->orig_rax = -1;
-	int err = go(t, k, r, PTRACE_SYSCALL, 0);
-	if (!err && ptrace(PTRACE_SYSCALL, k->tid, 0, 0) < 0)
-		err = -errno;
-	if (!err)
-		err = wait_for(t, k, 0, PTRACE_SYSCALL);
-	if (!err && ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
-		err = -errno;
-	return err;
-}
-
-/* What the kernel makes of a call that it restarts: linux/errno.h, 512 to 516. */
-static struct user_regs_struct restarted(const struct user_regs_struct *from)
-{
-	struct user_regs_struct r = *from;
-	int64_t err = -(int64_t)r.rax;
-
-	if ((int64_t)r.orig_rax < 0 || err < 512 || err > 516 || err == 515)
-		return r;
-	r.rip -= 2;
-	r.rax = err == 516 ? SYS_restart_syscall : r.orig_rax;
-	r.orig_rax = -1;
-	return r;
-}
-
-/*
- * Behind a call, back to a stop like that where it stood: there the kernel decides about
- * the restart of what the program itself was in. Should we die meanwhile it is restarted.
- */
-int stand_back(struct tracer *t, struct task *k, struct stand *s)
-{
-	struct user_regs_struct r = restarted(&s->regs);
-
-	ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
-	int err = go(t, k, &r, PTRACE_CONT, PTRACE_EVENT_STOP);
-	if (!err && ptrace(PTRACE_SETREGS, k->tid, 0, &s->regs) < 0)
-		err = -errno;
-	if (!err && ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0)
-		err = -errno;
-	if (!err && k->restop)
-		syscall(SYS_tgkill, k->process->pid, k->tid, SIGSTOP);
-	k->restop = false;
-	return err;
-}
 
 /* A breakpoint where its signal is ignored would set that back to its default. */
 static bool may_trap(const struct tracer *t, const struct task *k)
@@ -289,13 +32,6 @@ static bool may_trap(const struct tracer *t, const struct task *k)
 
 	return !ends_in_trap(t, k) ||
 	       (!tracee_signal(k->tid, SIGTRAP, &trap) && !trap.ignored);
-}
-
-/* Where a program begins: no call is to be restarted there. */
-void stand_begun(struct task *k, struct stand *s)
-{
-	s->regs.orig_rax = s->regs.rax;
-	stand_end(k, s, s->regs.rip);
 }
 
 /*
@@ -313,7 +49,7 @@ static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	r->rip = IN_SETUP(from);
 	r->orig_rax = -1;
 	r->rax = 0;
-	int err = go(t, k, r, request, event);
+	int err = stand_go(t, k, r, request, event);
 	while (!err) {
 		if (ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
 			return -errno;
@@ -321,7 +57,7 @@ static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
 			return 0;
 		if (ptrace(request, k->tid, 0, 0) < 0)
 			return -errno;
-		err = wait_for(t, k, event, request);
+		err = stand_wait(t, k, event, request);
 	}
 	return err;
 }
@@ -425,7 +161,8 @@ static int map_hook(struct tracer *t, struct task *k, struct stand *s)
 	r.r10 = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
 	r.r8 = (uint64_t)-1;
 	r.r9 = 0;
-	int err = k->filtered ? go(t, k, &r, PTRACE_SYSCALL, 0) : stand_call(t, k, s, &r);
+	int err = k->filtered ? stand_go(t, k, &r, PTRACE_SYSCALL, 0)
+			      : stand_call(t, k, s, &r);
 	if (err < 0)
 		return err;
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
@@ -479,7 +216,7 @@ static int shut(struct tracer *t, struct task *k, struct user_regs_struct *r)
 		return run(t, k, r, setup_shut, setup_shut_trap);
 	r->orig_rax = r->rax = SYS_close;
 	r->rdi = r->r12;
-	return go(t, k, r, PTRACE_SYSCALL, 0);
+	return stand_go(t, k, r, PTRACE_SYSCALL, 0);
 }
 
 /*
@@ -575,7 +312,8 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	sp->state = SPACE_REFUSED;
 	if (!task_is_seen(t, k)) /* but for what calls in flight have left, it is empty */
 		history_begin(t, k, NULL, false);
-	uint64_t gap = setup_may_reserve(k->tid) ? find_gap(&t->fast->maps, k->tid, near) : 0;
+	uint64_t gap =
+		setup_may_reserve(k->tid) ? find_gap(&t->fast->maps, k->tid, near) : 0;
 	if (!gap)
 		return -ENOMEM;
 	int err = map_hook(t, k, s);
@@ -640,7 +378,7 @@ int setup_register(struct tracer *t, struct task *k, const struct stand *s)
 	r.orig_rax = r.rax = SYS_membarrier;
 	r.rdi = MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE;
 	r.rsi = r.rdx = 0;
-	return go(t, k, &r, PTRACE_SYSCALL, 0);
+	return stand_go(t, k, &r, PTRACE_SYSCALL, 0);
 }
 
 /* All CPUs that run this address space see what was written. A copy has to register. */

@@ -26,7 +26,7 @@ struct text {
 	struct text_call {
 		uint32_t at; /* in the file */
 		uint16_t nr;
-	} *call; /* those of which the number is plain */
+	} * call; /* those of which the number is plain */
 	unsigned ncalls;
 	bool searched;
 	size_t size;
@@ -290,8 +290,8 @@ static void search(struct text *x)
 }
 
 /*
- * Addresses of calls whose number is one of those wanted, in the mapping around an address
- * and up to max of them, if its file is kept. Some may be no calls: a plan tells.
+ * Addresses of calls whose number is one of those wanted, in the mapping around an
+ * address and up to max of them, if its file is kept. Some may be no calls: a plan tells.
  */
 unsigned text_calls(const struct space *s, uint64_t around, const bool wanted[NSHAPES],
 	uint64_t *out, unsigned max)

@@ -1,0 +1,145 @@
+/*
+ * spawn.c - children of what is dispatched, and what they run
+ *
+ * A child is made from the hook, at one stop instead of three. What it runs is put under
+ * the filter before: a filter takes as long as some dozen stops to be made, but then most
+ * calls of a short program never stop at all. Who spawns again and again gets one itself,
+ * which all its children inherit.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+
+/*
+ * A call that the hook would leave to us, but needs nothing of ours: it is made from
+ * there all the same, and comes back by the control words. 1: so it is; 0: it stops;
+ * -ESRCH: the task stands elsewhere.
+ */
+static int let_pass(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	const struct site *s = space_site_of_stub(k->space, r->rip);
+
+	if (!task_take_slot(t, k, r))
+		return 0;
+	k->passes = k->slot.ctl->ret = s ? s->at + 2 : r->rip;
+	r->rip = HOOK_AT + (uint64_t)(hook_free_sys - hook_code);
+	r->rax = r->orig_rax;
+	r->orig_rax = -1;
+	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;
+}
+
+/*
+ * What a child of the command runs is under the filter from its beginning: most of that
+ * is short, and what means nothing to us passes there without ever having stopped. Also
+ * what could not be dispatched.
+ */
+static bool runs_filtered(
+	struct tracer *t, struct task *k, const struct user_regs_struct *r)
+{
+	char path[PROGRAM_PATH];
+	bool at = r->orig_rax == SYS_execveat;
+
+	return t->launch && !k->filtered &&
+	       (k->process->pid != t->launch->command || !setup_may_reserve(k->tid) ||
+		       (!program_path(k, at, path) && !program_is_64(k->tid, path)));
+}
+
+/* Who has forked it: every other program that it runs need not be set up for that. */
+static void has_spawned(struct tracer *t, const struct task *k)
+{
+	struct process *maker =
+		(struct process *)map_get(&t->processes, k->process->maker, 0);
+
+	if (maker)
+		maker->spawns++;
+}
+
+/* Where that cannot be it is as it was. 0 or -ESRCH. */
+static int filter_first(struct tracer *t, struct task *k)
+{
+	struct stand s;
+
+	if (k->space->state != SPACE_READY || k->space->locked ||
+		stand_begin(t, k, &s) < 0)
+		return 0;
+	if (setup_filters(t, k, &s, false) == -ESRCH)
+		return -ESRCH;
+	stand_same(k, &s);
+	return 0;
+}
+
+/* Before an exec. Results as those of let_pass(). */
+int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	k->call.arg[0] = r->rdi;
+	k->call.arg[1] = r->rsi;
+	/* As most of those along PATH. */
+	if (r->orig_rax == SYS_execve && !k->filtered && program_is_missing(k))
+		return let_pass(t, k, r);
+	if (!runs_filtered(t, k, r))
+		return 0;
+	has_spawned(t, k);
+	return filter_first(t, k);
+}
+
+bool spawn_is(const struct user_regs_struct *r)
+{
+	return r->orig_rax == SYS_clone || r->orig_rax == SYS_clone3 ||
+	       r->orig_rax == SYS_fork || r->orig_rax == SYS_vfork;
+}
+
+/* Of clone(2). Where they cannot be read, something that does not pass. */
+static uint64_t flags_of(const struct task *k, const struct user_regs_struct *r)
+{
+	uint64_t flags = r->orig_rax == SYS_clone ? r->rdi : 0;
+
+	if (r->orig_rax == SYS_clone3 &&
+		tracee_read(k->tid, r->rdi, &flags, sizeof(flags)) != sizeof(flags))
+		return CLONE_UNTRACED;
+	return flags;
+}
+
+/* Before there is a child. Results likewise; it begins where spawn_born() says. */
+int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	enum { FEW = 2 };
+	uint64_t flags = flags_of(k, r);
+	struct space *sp = k->space;
+
+	/* Sites can be patched without breakpoints for the last time. */
+	if (flags & CLONE_THREAD && !sp->threads && !sp->undone && t->fast->after > 1 &&
+		space_is_alone(sp) && patch_ahead_of_threads(t, k) < 0)
+		return -ESRCH;
+	if (!(flags & CLONE_THREAD) && !k->filtered && k->process->spawns >= FEW &&
+		filter_first(t, k) < 0)
+		return -ESRCH;
+	return flags & CLONE_UNTRACED ? 0 : let_pass(t, k, r);
+}
+
+/*
+ * A process that spawns is below the filter itself, so that its children are. They are
+ * not dispatched, nor is their history kept: most of them soon run something else.
+ */
+bool spawn_is_plain(
+	const struct tracer *t, const struct task *parent, const struct task *child)
+{
+	return t->launch && parent->filtered && parent->dispatched &&
+	       child->process != parent->process;
+}
+
+/* At the first stop of a child whose parent has made it from the hook. */
+void spawn_born(struct task *k)
+{
+	struct user_regs_struct r;
+
+	if (k->begins && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
+		r.rip == HOOK_AT + (uint64_t)(hook_free_post - hook_code)) {
+		r.rip = r.rcx = k->begins;
+		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
+	}
+	k->begins = 0;
+}
