@@ -47,6 +47,14 @@ static bool loses_rights(const char *command)
 	return found;
 }
 
+/* What the command inherits of signals is ours as well. */
+static bool ignores(int sig)
+{
+	struct sigaction is;
+
+	return !sigaction(sig, NULL, &is) && is.sa_handler == SIG_IGN;
+}
+
 /* The fast path, or why not. */
 static void patch(struct tracer *t, const struct source_args *args)
 {
@@ -56,7 +64,8 @@ static void patch(struct tracer *t, const struct source_args *args)
 			  : !t->filter       ? "a set-id program"
 					     : "";
 
-	t->dispatch = !args->launch || (t->filter && fast_may_dispatch(args->want));
+	t->dispatch = !args->launch || (t->filter && fast_may_dispatch(args->want) &&
+					       !ignores(SIGSYS) && !ignores(SIGTRAP));
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);
 	int err = 0;
 	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)))

@@ -58,16 +58,6 @@ static void switch_off(struct task *k)
 	ptrace(SET_DISPATCH, k->tid, sizeof(off), &off);
 }
 
-/* What raises the signals of ours is as if they had never come. */
-static bool may_raise(const struct tracer *t, const struct task *k)
-{
-	static const int sig[] = { SIGSYS, SIGTRAP };
-	struct signal_state s[2];
-
-	return !tracee_signals(k->tid, sig, s, 2) && !s[0].caught && !s[0].ignored &&
-	       !(t->launch && s[1].ignored);
-}
-
 /* All that an address space needs, before anything is dispatched. */
 static void prepare(struct tracer *t, struct task *k)
 {
@@ -76,7 +66,7 @@ static void prepare(struct tracer *t, struct task *k)
 
 	sp->strangers = k->seized;
 	sp->state = SPACE_REFUSED;
-	if (!may_raise(t, k) || stand_anywhere(t, k, &s) < 0)
+	if (!handler_may_raise(t, k) || stand_anywhere(t, k, &s) < 0)
 		return;
 	int err = -ENOEXEC;
 	if (s.regs.cs == IN_64_BITS) {

@@ -509,6 +509,7 @@ bool fast_mend(struct tracer *t, struct task *k, int sig);
 void mend_home(struct tracer *t, struct task *k);
 
 /* handler.c: see there. */
+bool handler_may_raise(const struct tracer *t, const struct task *k);
 int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action);
 void handler_unblock(struct task *k);
 void handler_keep_mask(struct task *k);

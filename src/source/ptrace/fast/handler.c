@@ -16,6 +16,16 @@
 
 static const uint64_t sigsys = UINT64_C(1) << (SIGSYS - 1);
 
+/* Whether signals of ours, which are forced, change nothing about those signals. */
+bool handler_may_raise(const struct tracer *t, const struct task *k)
+{
+	static const int sig[] = { SIGSYS, SIGTRAP };
+	struct signal_state s[2];
+
+	return !tracee_signals(k->tid, sig, s, 2) && !s[0].caught && !s[0].ignored &&
+	       !(t->launch && s[1].ignored);
+}
+
 int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action)
 {
 	struct user_regs_struct r = s->entry;

@@ -45,6 +45,7 @@ static bool runs_filtered(
 
 	return t->launch && !k->filtered &&
 	       (k->process->pid != t->launch->command || !setup_may_reserve(k->tid) ||
+		       !handler_may_raise(t, k) ||
 		       (!program_path(k, at, path) && !program_is_64(k->tid, path)));
 }
 

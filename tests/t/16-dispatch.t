@@ -1,0 +1,160 @@
+#!/bin/sh
+# shellcheck disable=SC2016
+# The command's own calls are dispatched, not filtered, until there is a reason; whatever
+# becomes of that, all is counted and the program sees nothing.
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+PY=/usr/bin/python3
+
+"$IOPS" run --json -o p.json true
+case $(json p.json 'j["run"]["fast_path"]') in
+*"'status': 'on'"*) ;;
+*) skip_all "there is no fast path here" ;;
+esac
+seccomp() { "$IOPS" run -q -o /dev/null "$@" | tr -s '\t\n' ' '; }
+[ "$(seccomp -- grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status)" = "NoNewPrivs: 0 Seccomp: 0 " ] ||
+	skip_all "calls cannot be dispatched before Linux 6.4"
+verified='j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"] and j["run"]["complete"]'
+# run NAME OPTIONS... -- COMMAND: the words that it prints, and whether all was verified
+run() { timeout -s KILL 60 "$IOPS" run --json -o got.json "$@" 2>&1; echo "$? $(json got.json "$verified")"; }
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 777 . && cp "$IOPS" ./iops; then
+	is "nor for a user without rights" "$(setpriv --reuid 65534 --regid 65534 --clear-groups ./iops run -q -o /dev/null -- \
+		grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status | tr -s '\t\n' ' ')" "NoNewPrivs: 0 Seccomp: 0 "
+else
+	skip "takes root"
+fi
+is "there is a filter with --no-patch" "$(seccomp --no-patch -- grep ^Seccomp: /proc/self/status)" "Seccomp: 2 "
+is "... and where calls with paths count" "$(seccomp -e all -- grep ^Seccomp: /proc/self/status)" "Seccomp: 2 "
+is "what a child runs is below it" \
+	"$(seccomp -- $PY -c 'import subprocess; subprocess.run(["grep", "^Seccomp:", "/proc/self/status"])')" "Seccomp: 2 "
+is "what the command itself becomes is not" "$(seccomp -- sh -c 'exec env grep ^Seccomp: /proc/self/status')" "Seccomp: 0 "
+is "not a call of a short program stops" "$(json p.json 'j["run"]["fast_path"]["stopped"], j["run"]["fast_path"]["operations"] > 0')" "(0, True)"
+
+cat >sys.py <<'EOP'
+import ctypes, mmap, os, signal, sys, threading
+hits = []
+fd = os.open("out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+def work(n):
+    for i in range(n): os.write(fd, b"x")
+def mine(): # the signal is its own
+    work(100)
+    signal.signal(signal.SIGSYS, lambda *_: hits.append(1))
+    for i in range(50): os.kill(os.getpid(), signal.SIGSYS); work(2)
+    print(len(hits))
+def threads(): # ... while others work
+    many = [threading.Thread(target=work, args=(200,)) for i in range(6)]
+    for t in many: t.start()
+    mine()
+    for t in many: t.join()
+def ignored():
+    signal.signal(signal.SIGSYS, signal.SIG_IGN); work(100)
+    os.kill(os.getpid(), signal.SIGSYS)
+    print(signal.getsignal(signal.SIGSYS) == signal.SIG_IGN)
+def made(): # calls from where nothing can be patched
+    page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+    page.write(b"\x48\x89\xf8\x48\x89\xf7\x48\x89\xd6\x48\x89\xca\x0f\x05\xc3") # syscall(rdi; rsi, rdx, rcx)
+    call = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_long] * 2, ctypes.c_char_p, ctypes.c_long)(
+        ctypes.addressof(ctypes.c_char.from_buffer(page)))
+    print(all(call(39, 0, b"", 0) == os.getpid() for i in range(1000)), sum(call(1, fd, b"abc", 3) for i in range(100)))
+def masks(): # all are blocked, and are so still after whatever call
+    every = set(range(1, 65)) - {signal.SIGKILL, signal.SIGSTOP, 32, 33}
+    signal.pthread_sigmask(signal.SIG_SETMASK, every)
+    for call in os.getppid, os.getpgrp, os.getuid, os.getgid, os.getlogin, os.sched_yield, os.times:
+        try: call()
+        except OSError: pass
+        if signal.pthread_sigmask(signal.SIG_BLOCK, []) != every: print(call)
+    print("masks")
+def dispatch(): # it wants that for itself
+    work(50)
+    print(ctypes.CDLL(None).prctl(59, 0, 0, 0, 0)); work(50)
+globals()[sys.argv[1]]()
+EOP
+for mode in "" --patch-after=1; do
+	for what in "mine 50 200" "threads 50 1400" "ignored True 100" "made True.300 100" "masks masks 0" "dispatch 0 100"; do
+		# shellcheck disable=SC2086
+		set -- $what
+		is "SIGSYS and its like: $1 $mode" "$(run $mode -- $PY sys.py "$1" | tr '\n' ' ')$(json got.json 'sum(f["write"]["operations"] for f in j["by"]["file"] if f["path"].endswith("/out"))')" \
+			"$(echo "$2" | tr . ' ') 0 True $3"
+	done
+done
+
+cat >kin.py <<'EOP'
+import os, signal, subprocess, sys, threading
+def spawn(n):
+    for i in range(n): subprocess.run(["true"], check=True)
+def child(work, *args):
+    pid = os.fork()
+    if pid == 0:
+        work(*args); os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+def work(name, n):
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT, 0o600)
+    for i in range(n): os.write(fd, b"abc")
+    os.close(fd)
+def heir(fd, n):
+    for i in range(n): os.write(fd, b"abc")
+def prefork(): # children that go on for themselves, after many that did not
+    spawn(4)
+    for i in range(3): child(work, f"kin{i}", 2000)
+def few(): # ... and that do little
+    spawn(4)
+    for i in range(20): child(work, f"kin{i}", 3)
+def shared(): # they have an open file from their parent
+    fd = os.open("kin", os.O_WRONLY | os.O_CREAT, 0o600)
+    heir(fd, 100); spawn(4)
+    for i in range(5): child(heir, fd, 7); heir(fd, 50); child(heir, fd, 300)
+def threads(): # they have threads
+    def many():
+        all = [threading.Thread(target=work, args=(f"kin{i}", 500)) for i in range(4)]
+        [t.start() for t in all]; [t.join() for t in all]
+    spawn(4); child(many)
+def missing(): # most programs along a path are not there
+    for i in range(3):
+        pid = os.fork()
+        if pid == 0:
+            for d in range(40):
+                try: os.execv(f"/nowhere/{d}", ["x"])
+                except FileNotFoundError: pass
+            os.execv("/bin/sh", ["sh", "-c", f"echo abc >kin{i}"])
+        os.waitpid(pid, 0)
+def back(): # the exec fails, and the child goes on below a filter that was for another
+    for i in range(4):
+        pid = os.fork()
+        if pid == 0:
+            try: os.execv("/etc/passwd", ["x"])
+            except PermissionError: pass
+            work(f"kin{i}", 300); os._exit(0)
+        os.waitpid(pid, 0)
+globals()[sys.argv[1]]()
+EOP
+for mode in "" --patch-after=1 --no-patch; do
+	for what in "prefork 6000 18000" "few 60 180" "shared 1885 5655" "threads 2000 6000" "missing 3 12" "back 1200 3600"; do
+		# shellcheck disable=SC2086
+		set -- $what; rm -f kin*[0-9] kin
+		is "children: $1 $mode" "$(run $mode -l got.iops --wait -- $PY kin.py "$1" | tr '\n' ' ')$(
+			json got.json 'sum(f["write"]["operations"] for f in j["by"]["file"] if "/kin" in f["path"]), sum(f["write"]["bytes"] for f in j["by"]["file"] if "/kin" in f["path"])')" \
+			"0 True ($2, $3)"
+		is "... each operation at its place" "$("$IOPS" export --to csv got.iops | awk -F, '
+			NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+			$at["path"] ~ /\/kin[0-9]*$/ && $at["kind"] == "write" { n++; if ($at["offset"] == "") none++; else if (seen[$at["path"], $at["offset"]]++) twice++ }
+			END { print none + 0, twice + 0, n }')" "0 0 $2"
+		[ "$mode" = --no-patch ] || [ "$1" != prefork ] ||
+			is "... and most of them without a stop" "$(json got.json 'j["run"]["fast_path"]["operations"] > 5000')" True
+	done
+done
+
+# What cannot be dispatched is below the filter from its beginning.
+if [ -x "$HELP/mkio32" ]; then
+	is "the command becomes a program of 32 bits" "$(run -- sh -c 'exec "$0" -o want.json "write f32 10*300"' "$HELP/mkio32" | tr '\n' ' ')$(
+		json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/f32")]')" "0 True [(300, 3000)]"
+else
+	skip "no programs of 32 bits"
+fi
+is "memory is limited" "$(run -- sh -c 'ulimit -v 300000; exec dd if=/dev/zero of=limited bs=10 count=500 status=none' | tr '\n' ' ')$(
+	json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/limited")]')" "0 True [(500, 5000)]"
+is "SIGTRAP and SIGSYS are ignored from the start" "$(trap '' TRAP SYS; run -- dd if=/dev/zero of=ignoring bs=10 count=500 status=none | tr '\n' ' ')$(
+	json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/ignoring")]')" "0 True [(500, 5000)]"
+is "... or before an exec" "$(run -- sh -c 'trap "" TRAP SYS; exec dd if=/dev/zero of=ignores bs=10 count=500 status=none' | tr '\n' ' ')$(
+	json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/ignores")]')" "0 True [(500, 5000)]"
+plan
