@@ -122,7 +122,7 @@ static bool may_begin(struct tracer *t, struct task *k)
 
 static bool begin(struct tracer *t, struct task *k)
 {
-	if (!k->space || k->space->quit || t->stopping || k->held_back ||
+	if (!k->space || k->space->quit || t->stopping ||
 		WSTOPSIG(k->status) != SIGTRAP || !may_begin(t, k))
 		return false;
 	if (k->space->state == SPACE_COLD)
@@ -141,7 +141,7 @@ void dispatch_begin(struct tracer *t, struct task *k)
 {
 	if (k->dispatched && k->space->quit)
 		dispatch_no_more(k);
-	if (!t->dispatch || k->dispatched || !k->process->started ||
+	if (!t->dispatch || k->dispatched || k->held_back || !k->process->started ||
 		(k->filtered && !(k->seen && k->space && k->space->dispatches)))
 		return;
 	k->dispatched = begin(t, k);
