@@ -171,6 +171,7 @@ static void become_command(
 	}
 	bool found = find_command(o->argv[0], path);
 	if (how == LAUNCH_DISPATCH) {
+		l->asks = 1;
 		raise(SIGSTOP); /* only the tracer sees it */
 		how = l->dispatched ? LAUNCH_PLAIN : LAUNCH_PATCH;
 	}

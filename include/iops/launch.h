@@ -32,8 +32,9 @@ struct launch {
 	/* The command's word: errno of a failed exec or of the filter; 0 while none. */
 	volatile int exec_errno, filter_errno;
 
-	/* The tracer's word: its calls will be dispatched, and it needs no filter. */
-	volatile int dispatched;
+	/* The command's word: it stops to ask what is to become of its calls. The tracer's:
+	 * they will be dispatched, and need no filter. */
+	volatile int asks, dispatched;
 
 	/* The tracer's word: how often the command got a signal, last when and from whom.
 	 */

@@ -217,6 +217,7 @@ static void tell_front(struct tracer *t, struct task *k, int sig)
 /* Before its exec the command asks what becomes of its calls. */
 static void answer_launcher(struct tracer *t, struct task *k)
 {
+	t->launch->asks = 0;
 	t->launch->dispatched = t->dispatch && dispatch_can(k);
 	k->filtered = !t->launch->dispatched;
 	task_begin(k);
@@ -234,8 +235,7 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		resume(t, k, 0);
 		return;
 	}
-	if (t->launch && !k->process->started && !t->launch->dispatched && !k->filtered &&
-		sig == SIGSTOP) {
+	if (t->launch && t->launch->asks && sig == SIGSTOP) {
 		answer_launcher(t, k);
 		return;
 	}

@@ -138,7 +138,8 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 			child->space->state = SPACE_REFUSED;
 	}
 	child->slotless = parent->slotless;
-	child->process->maker = parent->process->pid;
+	if (child->process != parent->process)
+		child->process->maker = parent->process->pid;
 	child->begins = parent->passes;
 	parent->passes = 0;
 	child->filtered = parent->filtered;
@@ -276,6 +277,8 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 	k->entered = fast_tsc();
 	if (in->arch != AUDIT_ARCH_X86_64 || k->sysmode || !k->process->started)
 		return 0;
+	if (in->entry.nr == SYS_mlockall && !k->space->lean)
+		return patch_lean(t, k, ip - 2);
 	if (k->space->dispatches && !k->seen)
 		return before_seen(t, k, in);
 	if (space_site_of_stub(k->space, ip)) {
@@ -283,8 +286,6 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 			task_hook(t, k);
 		return 0;
 	}
-	if (in->entry.nr == SYS_mlockall && !k->space->lean)
-		return patch_lean(t, k, ip - 2);
 	if (forbid_is(in)) {
 		for (int i = 0; i < 3; i++)
 			k->call.arg[i] = in->entry.args[i];
