@@ -208,24 +208,35 @@ static int hand_over(struct tracer *t, struct task *k)
 	return 0;
 }
 
-/* Before its call: all of its memory goes back to two stops for good. 0 or -ESRCH. */
-static int quit(struct tracer *t, struct task *k, uint64_t at)
+/* Of a process attached to: nothing of ours stays in its memory. 0 or -ESRCH. */
+static int clear(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct stand s;
 
-	int handed = t->launch ? hand_over(t, k) : -EPERM;
-	if (!handed || handed == -ESRCH)
-		return handed;
 	switch_off(k); /* the hook may be gone by now: calls are made from elsewhere */
 	if (stand_anywhere(t, k, &s) < 0)
 		return -ESRCH;
-	if (t->fast->guards && handler_set(t, k, &s, DEFAULT_AT) == -ESRCH)
+	if (handler_set(t, k, &s, DEFAULT_AT) == -ESRCH)
 		return -ESRCH;
 	stand_same(k, &s);
 	k->space->quit = true;
 	if (patch_undo(t, k, at) == -ESRCH)
 		return -ESRCH;
 	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
+	return 0;
+}
+
+/*
+ * Before its call: nothing of its memory is dispatched any more. Where no filter can be
+ * put in its place each call stops, and what is patched goes on noting. 0 or -ESRCH.
+ */
+static int quit(struct tracer *t, struct task *k, uint64_t at)
+{
+	int err = t->launch ? hand_over(t, k) : clear(t, k, at);
+
+	if (!err || err == -ESRCH)
+		return err;
+	k->space->quit = true;
 	tasks_each(t, task_interrupt, k->space);
 	return 0;
 }
@@ -301,12 +312,27 @@ static int through_hook(
 	return 1;
 }
 
-/* Below a filter, calls from where nothing can be patched stop only if they count. */
+/*
+ * Calls that stop although they are dispatched: below a filter they might not. Whether
+ * there are so many that the others, which would cost more there, do not make up for it.
+ * Who spawns would pass the filters on.
+ */
 static bool strays(const struct tracer *t, const struct task *k)
 {
-	enum { MANY = 200 };
+	enum { MANY = 200, EACH = 256 /* calls through the hook that cost as much */ };
+	const struct space *sp = k->space;
 
-	return t->launch && k->space->strays >= MANY;
+	return t->launch && !sp->stays && sp->strays >= MANY * (1 + k->process->spawns) &&
+	       sp->strays * (uint64_t)EACH > k->slot.tail / R_SIZE;
+}
+
+/* Where that cannot be it goes on as it is. As through_hook(). */
+static int to_filters(struct tracer *t, struct task *k)
+{
+	int err = hand_over(t, k);
+
+	k->space->stays = err < 0;
+	return err == -ESRCH ? err : 0;
 }
 
 static void begin_history(struct tracer *t, struct task *k)
@@ -352,11 +378,13 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	const siginfo_t *info, bool full)
 {
 	if (k->space->quit && t->launch && !k->filtered)
-		return hand_over(t, k) == -ESRCH ? -ESRCH : 0;
+		return to_filters(t, k);
 	if (k->space->quit || t->stopping || info->si_arch != AUDIT_ARCH_X86_64)
 		return 0;
-	if (!k->space->locked && (is_rival(k, r) || strays(t, k)))
+	if (!k->space->locked && is_rival(k, r))
 		return quit(t, k, r->rip - 2);
+	if (!k->space->locked && strays(t, k) && (to_filters(t, k) < 0 || k->space->quit))
+		return k->space->quit ? 0 : -ESRCH;
 	if (r->orig_rax == SYS_mlockall && !k->space->lean)
 		return patch_lean(t, k, r->rip - 2);
 	if (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat)
@@ -398,6 +426,7 @@ int dispatch_trap(struct tracer *t, struct task *k)
 		return done;
 	drain_task(t, k);
 	k->entered = fast_tsc();
+	k->space->strays++;
 	r.rip -= 2;
 	r.rax = r.orig_rax;
 	r.orig_rax = -1;

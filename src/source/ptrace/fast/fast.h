@@ -152,7 +152,8 @@ struct space {
 	bool undone;     /* the patches were taken back */
 	bool lean;       /* its memory is locked: no more than what is used is mapped */
 	bool quit;       /* nothing of it is to be dispatched any more */
-	unsigned strays; /* calls that were, from where nothing can be patched */
+	bool stays;      /* nor can it be below a filter */
+	unsigned strays; /* calls that stopped all the same */
 	bool left;       /* some of its tasks have been let go */
 	bool forked;     /* has made processes: a shell, perhaps */
 	bool threads;    /* is about to have some, or has had */
