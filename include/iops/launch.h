@@ -32,8 +32,8 @@ struct launch {
 	/* The command's word: errno of a failed exec or of the filter; 0 while none. */
 	volatile int exec_errno, filter_errno;
 
-	/* The command's word: it stops to ask what is to become of its calls. The tracer's:
-	 * they will be dispatched, and need no filter. */
+	/* The command's word: it stops to ask what is to become of its calls. The
+	 * tracer's: they will be dispatched, and need no filter. */
 	volatile int asks, dispatched;
 
 	/* The tracer's word: how often the command got a signal, last when and from whom.

@@ -24,6 +24,20 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod 777 . && cp "$IO
 else
 	skip "takes root"
 fi
+# Nothing of it can be read or written to any more, so that no place can be patched.
+cat >dump.py <<'EOP'
+import ctypes, os
+fd = os.open("/dev/null", os.O_WRONLY)
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) # PR_SET_DUMPABLE
+for i in range(500): os.write(fd, b"abc"); os.getppid(); os.getpgid(0)
+print("good")
+EOP
+if [ -x ./iops ]; then
+	is "what cannot be read by a user without rights goes on" "$(setpriv --reuid 65534 --regid 65534 --clear-groups timeout -s KILL 30 \
+		./iops run -q -o /dev/null -- $PY dump.py 2>&1)" good
+else
+	skip "takes root"
+fi
 is "there is a filter with --no-patch" "$(seccomp --no-patch -- grep ^Seccomp: /proc/self/status)" "Seccomp: 2 "
 is "... and where calls with paths count" "$(seccomp -e all -- grep ^Seccomp: /proc/self/status)" "Seccomp: 2 "
 is "what a child runs is below it" \
@@ -57,21 +71,38 @@ def made(): # calls from where nothing can be patched
     call = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_long] * 2, ctypes.c_char_p, ctypes.c_long)(
         ctypes.addressof(ctypes.c_char.from_buffer(page)))
     print(all(call(39, 0, b"", 0) == os.getpid() for i in range(1000)), sum(call(1, fd, b"abc", 3) for i in range(100)))
+every = set(range(1, 65)) - {signal.SIGKILL, signal.SIGSTOP, 32, 33}
 def masks(): # all are blocked, and are so still after whatever call
-    every = set(range(1, 65)) - {signal.SIGKILL, signal.SIGSTOP, 32, 33}
     signal.pthread_sigmask(signal.SIG_SETMASK, every)
     for call in os.getppid, os.getpgrp, os.getuid, os.getgid, os.getlogin, os.sched_yield, os.times:
         try: call()
         except OSError: pass
         if signal.pthread_sigmask(signal.SIG_BLOCK, []) != every: print(call)
     print("masks")
+def blocked(): # that signal alone is blocked, and comes
+    work(50); signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGSYS]); work(50)
+    os.kill(os.getpid(), signal.SIGSYS); work(50)
+    print(signal.sigtimedwait([signal.SIGSYS], 1).si_signo, signal.SIGSYS in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+def others(): # all are blocked but that one
+    work(50); signal.pthread_sigmask(signal.SIG_SETMASK, every - {signal.SIGSYS}); work(50)
+    print(signal.pthread_sigmask(signal.SIG_BLOCK, []) == every - {signal.SIGSYS})
+def waiting(): # a SIGTRAP waits, at an exec too
+    work(50); signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTRAP])
+    signal.pthread_kill(threading.get_ident(), signal.SIGTRAP); work(50)
+    if len(sys.argv) == 2: os.execv(sys.executable, [sys.executable, sys.argv[0], "waiting", "again"])
+    print(signal.sigtimedwait([signal.SIGTRAP], 1).si_signo)
+def aside(): # calls that have to stop, one after the other
+    c = ctypes.CDLL(None); work(100)
+    for i in range(600): os.close(c.eventfd(0, 0)); c.syscall(600)
+    print(os.eventfd(0) == fd + 1)
 def dispatch(): # it wants that for itself
     work(50)
     print(ctypes.CDLL(None).prctl(59, 0, 0, 0, 0)); work(50)
 globals()[sys.argv[1]]()
 EOP
 for mode in "" --patch-after=1; do
-	for what in "mine 50 200" "threads 50 1400" "ignored True 100" "made True.300 100" "masks masks 0" "dispatch 0 100"; do
+	for what in "mine 50 200" "threads 50 1400" "ignored True 100" "made True.300 100" "masks masks 0" "dispatch 0 100" \
+		"blocked 31.True 150" "others True 100" "waiting 5 200" "aside True 100"; do
 		# shellcheck disable=SC2086
 		set -- $what
 		is "SIGSYS and its like: $1 $mode" "$(run $mode -- $PY sys.py "$1" | tr '\n' ' ')$(json got.json 'sum(f["write"]["operations"] for f in j["by"]["file"] if f["path"].endswith("/out"))')" \

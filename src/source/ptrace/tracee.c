@@ -169,6 +169,8 @@ int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n
 		s[i].blocked = has_bit(status, "\nSigBlk:", sig[i]);
 		s[i].ignored = has_bit(status, "\nSigIgn:", sig[i]);
 		s[i].caught = has_bit(status, "\nSigCgt:", sig[i]);
+		s[i].pending = has_bit(status, "\nSigPnd:", sig[i]) ||
+			       has_bit(status, "\nShdPnd:", sig[i]);
 	}
 	free(status);
 	return 0;

@@ -196,7 +196,7 @@ struct tracer {
 
 /* What a signal would meet. */
 struct signal_state {
-	bool blocked, ignored, caught;
+	bool blocked, ignored, caught, pending;
 };
 
 struct stand {

@@ -244,4 +244,7 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 		if (!stops)
 			f->shape[nr] = nr == SYS_rt_sigaction ? SHAPE_ACTION : SHAPE_FREE;
 	}
+	/* Of a process attached to our handler is put back instead. */
+	if (!f->guards)
+		f->shape[SYS_rt_sigprocmask] = SHAPE_MASK;
 }

@@ -28,6 +28,7 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* linux/ptrace.h, signal.h: newer than the C library may be. */
@@ -69,6 +70,7 @@ static void prepare(struct tracer *t, struct task *k)
 	if (!handler_may_raise(t, k) || stand_anywhere(t, k, &s) < 0)
 		return;
 	int err = -ENOEXEC;
+	sp->calm = true;
 	if (s.regs.cs == IN_64_BITS) {
 		sp->state = SPACE_COLD;
 		err = setup_space(t, k, &s, s.regs.rip);
@@ -77,6 +79,7 @@ static void prepare(struct tracer *t, struct task *k)
 		err = handler_set(t, k, &s, ACTION_AT);
 	if (err)
 		sp->state = SPACE_REFUSED;
+	sp->calm = false;
 	sp->dispatches = !err;
 	if (err == -ESRCH)
 		return;
@@ -90,8 +93,11 @@ static void prepare(struct tracer *t, struct task *k)
 bool dispatch_can(const struct task *k)
 {
 	struct dispatch_config now;
+	uint64_t mask;
 
-	return ptrace(GET_DISPATCH, k->tid, sizeof(now), &now) >= 0 && !now.mode;
+	return ptrace(GET_DISPATCH, k->tid, sizeof(now), &now) >= 0 && !now.mode &&
+	       !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) &&
+	       !handler_is_odd(mask);
 }
 
 /* Its calls stop as there is a filter, or each of them. */
@@ -136,10 +142,29 @@ static bool begin(struct tracer *t, struct task *k)
 	return true;
 }
 
+/* Whether a signal of our making still waits: without us the task would die of it. */
+static bool is_pending(pid_t tid)
+{
+	struct {
+		uint64_t off;
+		uint32_t flags;
+		int32_t nr;
+	} args = { .nr = 8 };
+	siginfo_t info[8];
+	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info);
+
+	for (long i = 0; i < n; i++)
+		if ((info[i].si_signo == SIGSYS || info[i].si_signo == SIGTRAP ||
+			    info[i].si_signo == SIGSEGV || info[i].si_signo == SIGBUS) &&
+			info[i].si_code > 0)
+			return true;
+	return false;
+}
+
 /* At an interrupt's stop, or at the first one of a new task. */
 void dispatch_begin(struct tracer *t, struct task *k)
 {
-	if (k->dispatched && k->space->quit)
+	if (k->dispatched && k->space->quit && !is_pending(k->tid))
 		dispatch_no_more(k);
 	if (!t->dispatch || k->dispatched || k->held_back || !k->process->started ||
 		(k->filtered && !(k->seen && k->space && k->space->dispatches)))
@@ -168,15 +193,29 @@ static bool sets_handler(const struct task *k, const struct user_regs_struct *r)
 	uint64_t handler = 0;
 
 	return r->rdi == SIGSYS && r->rsi &&
-	       tracee_read(k->tid, r->rsi, &handler, sizeof(handler)) ==
-		       sizeof(handler) &&
-	       handler;
+	       (tracee_read(k->tid, r->rsi, &handler, sizeof(handler)) !=
+			       sizeof(handler) ||
+		       handler);
+}
+
+/* Its mask, of which that signal is a part that matters. */
+static bool sets_mask(
+	const struct tracer *t, const struct task *k, const struct user_regs_struct *r)
+{
+	uint64_t set = 0;
+
+	return t->launch && r->rdi != SIG_UNBLOCK && r->rsi &&
+	       tracee_read(k->tid, r->rsi, &set, sizeof(set)) == sizeof(set) &&
+	       handler_is_odd(set);
 }
 
 /* A program that wants the signal or the dispatch for itself, or judges its calls. */
-static bool is_rival(const struct task *k, const struct user_regs_struct *r)
+static bool is_rival(
+	const struct tracer *t, const struct task *k, const struct user_regs_struct *r)
 {
 	switch (r->orig_rax) {
+	case SYS_rt_sigprocmask:
+		return sets_mask(t, k, r);
 	case SYS_rt_sigaction:
 		return sets_handler(k, r);
 	case SYS_prctl:
@@ -185,6 +224,31 @@ static bool is_rival(const struct task *k, const struct user_regs_struct *r)
 		return r->rdi <= 1; /* SECCOMP_SET_MODE_STRICT, _FILTER */
 	}
 	return false;
+}
+
+/*
+ * Until another thread has stopped, before a call of who: what that thread raises comes
+ * before. Not one that sleeps in the kernel whatever comes, or for its child.
+ */
+static void await_stop(struct tracer *t, struct task *k, void *who)
+{
+	enum { TRIES = 1000, NAP_NS = 50 * 1000 };
+	const struct timespec nap = { 0, NAP_NS };
+	const struct task *first = who;
+
+	if (k == first || k->space != first->space || k->lends)
+		return;
+	for (unsigned i = 0; i < TRIES && k->state == TASK_RUNNING; i++) {
+		siginfo_t info = { .si_pid = 0 };
+		char state = i % 20 ? 'R' : tracee_state(k->tid);
+		if (!state || state == 'Z' || state == 'X' || state == 'D' ||
+			waitid(P_PID, k->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
+			return;
+		if (info.si_pid)
+			queue_add(t, k, info.si_status << 8 | 0x7f);
+		else
+			nanosleep(&nap, NULL);
+	}
 }
 
 /*
@@ -205,6 +269,7 @@ static int hand_over(struct tracer *t, struct task *k)
 		return err;
 	k->space->quit = true;
 	tasks_each(t, task_interrupt, k->space);
+	tasks_each(t, await_stop, k);
 	return 0;
 }
 
@@ -381,7 +446,7 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return to_filters(t, k);
 	if (k->space->quit || t->stopping || info->si_arch != AUDIT_ARCH_X86_64)
 		return 0;
-	if (!k->space->locked && is_rival(k, r))
+	if (!k->space->locked && is_rival(t, k, r))
 		return quit(t, k, r->rip - 2);
 	if (!k->space->locked && strays(t, k) && (to_filters(t, k) < 0 || k->space->quit))
 		return k->space->quit ? 0 : -ESRCH;
@@ -450,25 +515,6 @@ void dispatch_again(struct tracer *t, struct task *k)
 	/* A child that goes on so that its parent can stop is seen to its end. */
 	if (k->dispatched && (!t->stopping || k->lender))
 		switch_on(t, k);
-}
-
-/* Whether a signal of our making still waits: let go with it, the task would die. */
-static bool is_pending(pid_t tid)
-{
-	struct {
-		uint64_t off;
-		uint32_t flags;
-		int32_t nr;
-	} args = { .nr = 8 };
-	siginfo_t info[8];
-	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info);
-
-	for (long i = 0; i < n; i++)
-		if ((info[i].si_signo == SIGSYS || info[i].si_signo == SIGTRAP ||
-			    info[i].si_signo == SIGSEGV || info[i].si_signo == SIGBUS) &&
-			info[i].si_code > 0)
-			return true;
-	return false;
 }
 
 /* Whether there is something of ours in its memory. */

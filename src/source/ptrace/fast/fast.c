@@ -47,8 +47,9 @@ int fast_open(struct tracer *t, unsigned after)
 	f->after = after;
 	f->epoch = 1;
 	f->track = fdtrack_new(t->names);
-	f->guards = t->launch ? NULL : guards_new();
-	int err = !f->track || (!t->launch && !f->guards) ? -ENOMEM : 0;
+	bool outlived = t->dispatch && !t->launch;
+	f->guards = outlived ? guards_new() : NULL;
+	int err = !f->track || (outlived && !f->guards) ? -ENOMEM : 0;
 	if (!err)
 		err = make_filter(t, FILTER_FIRST, &f->first, FILTER_MAX);
 	if (!err)

@@ -153,6 +153,7 @@ struct space {
 	bool lean;       /* its memory is locked: no more than what is used is mapped */
 	bool quit;       /* nothing of it is to be dispatched any more */
 	bool stays;      /* nor can it be below a filter */
+	bool calm;       /* SIGTRAP is free for us, while it is set up */
 	unsigned strays; /* calls that stopped all the same */
 	bool left;       /* some of its tasks have been let go */
 	bool forked;     /* has made processes: a shell, perhaps */
@@ -514,6 +515,7 @@ bool handler_may_raise(const struct tracer *t, const struct task *k);
 int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action);
 void handler_unblock(struct task *k);
 void handler_keep_mask(struct task *k);
+bool handler_is_odd(uint64_t mask);
 int handler_keep(struct tracer *t, struct task *k);
 void handler_show_none(struct task *k);
 

@@ -16,14 +16,23 @@
 
 static const uint64_t sigsys = UINT64_C(1) << (SIGSYS - 1);
 
-/* Whether signals of ours, which are forced, change nothing about those signals. */
+/*
+ * Whether signals of ours, which are forced, change nothing about those signals. Nearly
+ * all that is blocked is so for a while, and put back by us: handler_keep_mask().
+ */
 bool handler_may_raise(const struct tracer *t, const struct task *k)
 {
 	static const int sig[] = { SIGSYS, SIGTRAP };
 	struct signal_state s[2];
+	uint64_t mask = 0;
 
-	return !tracee_signals(k->tid, sig, s, 2) && !s[0].caught && !s[0].ignored &&
-	       !(t->launch && s[1].ignored);
+	if (tracee_signals(k->tid, sig, s, 2) < 0 || s[0].caught || s[0].ignored)
+		return false;
+	if (!t->launch)
+		return true;
+	return !s[0].pending && !s[1].pending && !s[1].ignored &&
+	       !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) &&
+	       !handler_is_odd(mask);
 }
 
 int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action)
@@ -52,20 +61,31 @@ void handler_unblock(struct task *k)
 	k->unblocked = k->seized;
 }
 
+/* Hardly any signal is left out: as the C library blocks all around clone(2). */
+static bool is_full(uint64_t mask)
+{
+	enum { FEW = 8 }; /* as in hook.S */
+
+	return __builtin_popcountll(~mask) <= FEW;
+}
+
+/* A mask that we could not put back, as it says of SIGSYS what it does not say of others.
+ */
+bool handler_is_odd(uint64_t mask)
+{
+	return !(mask & sigsys) == is_full(mask);
+}
+
 /*
  * The signal was raised while it was blocked: then the kernel has unblocked it. Who
- * blocks all others, as the C library does around clone(2), has blocked that too.
+ * blocks nearly all has blocked that too.
  */
 void handler_keep_mask(struct task *k)
 {
-	const uint64_t never = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1)
-								      << (SIGSTOP - 1);
-	/* The C library keeps these from being blocked. */
-	const uint64_t its = UINT64_C(3) << (__SIGRTMIN - 1);
 	uint64_t mask = 0;
 
-	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 ||
-		(mask | sigsys | never | its) != ~UINT64_C(0) || mask & sigsys)
+	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 || mask & sigsys ||
+		!is_full(mask | sigsys))
 		return;
 	mask |= sigsys;
 	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);

@@ -35,7 +35,8 @@ void new_epoch(struct fast *f)
  */
 void history_exec(struct tracer *t, struct task *k)
 {
-	for (int fd = 0; !t->launch && k->files && fd < FDTRACK_MAX; fd++) {
+	for (int fd = 0; t->dispatch && !t->launch && k->files && fd < FDTRACK_MAX;
+		fd++) {
 		struct fd_open *o = fdtrack_get(k->files, fd);
 		if (o && o->refs > 1 && o->seeks) {
 			o->offset = OP_NO_OFFSET;

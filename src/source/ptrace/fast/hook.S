@@ -18,6 +18,7 @@
 #define LOWEST    4096
 
 	.section .rodata
+	.globl hook_mask_at, hook_mask_end
 	.globl hook_guarded, hook_free, hook_free_sys, hook_free_post, hook_free_end
 	.globl hook_code, hook_enter, hook_saved, hook_flagged, hook_special
 	.globl hook_special_end, hook_fault_sum, hook_fault_two, hook_fault_path
@@ -50,9 +51,27 @@ hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop
 hook_other:
 	jz	hook_pass
 	cmpl	$SHAPE_ACTION-0x100, %edx
-	jne	hook_free
+	jb	hook_free
+	ja	1f
 	cmpl	$31, %edi		/* SIGSYS */
 	je	hook_pass
+	jmp	hook_free
+1:	cmpq	$LOWEST, %rsi
+	jl	hook_free
+	cmpl	$1, %edi		/* SIG_UNBLOCK */
+	je	hook_free
+hook_mask_at:
+	movq	(%rsi), %rcx
+hook_mask_end:
+	movq	%rcx, %rdx
+	notq	%rdx
+	popcntq	%rdx, %rdx
+	cmpl	$9, %edx		/* handler.c: full or not, and SIGSYS likewise */
+	setb	%al
+	shrl	$30, %ecx
+	xorb	%al, %cl
+	testb	$1, %cl
+	jnz	hook_pass
 hook_free:	/* nobody cares for it: made from here, where nothing makes it stop */
 	restore_flags
 	movq	CTL(C_RAX), %rax

@@ -61,6 +61,7 @@
 #define SHAPE_PATHS02 12
 #define SHAPE_FREE    0x80 /* not at all: the call is made from the hook */
 #define SHAPE_ACTION  0x81 /* likewise, unless argument 0 is SIGSYS */
+#define SHAPE_MASK    0x82 /* ... unless a mask is set that is odd: handler.c */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00
@@ -142,7 +143,7 @@ extern const uint8_t hook_code[], hook_free[], hook_free_sys[], hook_free_post[]
 	hook_paths_at[], hook_paths_end[], hook_sum_at[], hook_sum_end[], hook_two_at[],
 	hook_two_end[], hook_path_at[], hook_path_end[], hook_sys[], hook_post[],
 	hook_kept[], hook_done[], hook_new_sys[], hook_new_post[], hook_new_kept[],
-	hook_stat_sys[], hook_new_end[], hook_end[];
+	hook_stat_sys[], hook_new_end[], hook_end[], hook_mask_at[], hook_mask_end[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],
 	setup_shut_trap[], setup_filter[], setup_filter_trap[], setup_orphan[],

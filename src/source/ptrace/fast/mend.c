@@ -104,6 +104,8 @@ static uint64_t after_fault(uint64_t ip)
 		return AT(hook_fault_two);
 	if (between(ip, hook_paths_at, hook_paths_end))
 		return AT(hook_fault_paths);
+	if (between(ip, hook_mask_at, hook_mask_end))
+		return AT(hook_free);
 	if (between(ip, hook_path_at, hook_path_end))
 		return AT(hook_fault_path);
 	return 0;

@@ -25,13 +25,16 @@
 
 enum { STUB_REACH = 0x70000000 };
 
-/* A breakpoint where its signal is ignored would set that back to its default. */
+/*
+ * A breakpoint where its signal is ignored would set that back to its default, and where
+ * one waits it would not be told from that.
+ */
 static bool may_trap(const struct tracer *t, const struct task *k)
 {
 	struct signal_state trap;
 
-	return !ends_in_trap(t, k) ||
-	       (!tracee_signal(k->tid, SIGTRAP, &trap) && !trap.ignored);
+	return !ends_in_trap(t, k) || k->space->calm ||
+	       (!tracee_signal(k->tid, SIGTRAP, &trap) && !trap.ignored && !trap.pending);
 }
 
 /*
@@ -41,11 +44,14 @@ static bool may_trap(const struct tracer *t, const struct task *k)
 static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	const uint8_t *from, const uint8_t *to)
 {
-	bool ready = k->space->state == SPACE_READY; /* else that was looked at */
-	bool calls = !t->launch || (ready && !may_trap(t, k));
+	const uint64_t but_trap = ~(UINT64_C(1) << (SIGTRAP - 1));
+	bool calls = !t->launch || !may_trap(t, k);
 	int request = calls ? PTRACE_SYSCALL : PTRACE_CONT;
 	int event = calls ? 0 : PTRACE_EVENT_SECCOMP;
 
+	if (!calls && ends_in_trap(t, k) &&
+		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(but_trap), &but_trap) < 0)
+		return -errno;
 	r->rip = IN_SETUP(from);
 	r->orig_rax = -1;
 	r->rax = 0;

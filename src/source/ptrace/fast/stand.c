@@ -122,8 +122,6 @@ int stand_begin(struct tracer *t, struct task *k, struct stand *s)
 {
 	uint64_t none = ~UINT64_C(0);
 
-	if (ends_in_trap(t, k))
-		none &= ~(UINT64_C(1) << (SIGTRAP - 1));
 	maps_forget(&t->fast->maps); /* it has run since */
 	stand_forget(t->fast);
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &s->regs) < 0 ||
