@@ -7,6 +7,7 @@
 #include "../tracer.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/membarrier.h>
@@ -404,6 +405,26 @@ static int tell_length(int mem, uint64_t at, uint16_t n)
 	return mem_write(mem, at, &n, sizeof(n));
 }
 
+/* Whether the second page is what it was: the target may have changed its memory. */
+static bool is_there(struct tracer *t, const struct task *k)
+{
+	uint8_t code[256];
+	const size_t len = setup_end - setup_code < (ptrdiff_t)sizeof(code)
+				   ? (size_t)(setup_end - setup_code)
+				   : sizeof(code);
+	struct mapping m;
+	size_t next = 0;
+
+	if (maps_of(&t->fast->maps, k->tid) < 0)
+		return false;
+	while (maps_next(&t->fast->maps, &next, &m))
+		if (SETUP_AT >= m.from && SETUP_AT < m.to)
+			return m.mode[0] == 'r' && m.mode[2] == 'x' &&
+			       tracee_read(k->tid, SETUP_AT, code, len) == (ssize_t)len &&
+			       !memcmp(code, setup_code, len);
+	return false;
+}
+
 struct under {
 	const struct task *whose;
 	bool all;
@@ -428,7 +449,7 @@ int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all)
 {
 	const struct fast *f = t->fast;
 	struct user_regs_struct r = s->entry;
-	int mem = mem_open(k->tid);
+	int mem = is_there(t, k) ? mem_open(k->tid) : -EFAULT;
 
 	if (mem < 0)
 		return mem;
