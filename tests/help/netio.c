@@ -247,7 +247,7 @@ static void refused(int family)
 /* Connects that go on in the background: one comes about, one does not. */
 static void later(int family)
 {
-	int s = bound(family, SOCK_STREAM), c, err;
+	int s = bound(family, SOCK_STREAM), c, first = -1, err;
 	struct addr to = loopback(family, port_of(s));
 	socklen_t len = sizeof(err);
 
@@ -263,9 +263,12 @@ static void later(int family)
 		SURE(getsockopt(c, SOL_SOCKET, SO_ERROR, &err, &len));
 		if (err != (i ? ECONNREFUSED : 0))
 			SURE(-1);
-		SURE(close(c));
+		if (!i)
+			first = c;
 	}
-	SURE(close(s));
+	SURE(close(c));
+	SURE(close(s)); /* before its peer: a FIN and the reset would race */
+	SURE(close(first));
 }
 
 static void unix_sockets(void)
@@ -409,8 +412,8 @@ static void full(void)
 	struct pollfd p = { d, POLLOUT, 0 };
 	SURE(poll(&p, 1, 1500)); /* its first packet is sent again after a second */
 	SURE(close(d));
+	SURE(close(s)); /* before its peer, as above */
 	SURE(close(c));
-	SURE(close(s));
 }
 
 static void child(void)
