@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -459,39 +460,70 @@ static void remembered(void **state)
 	space_put(space);
 }
 
-/* What maps_next() tells against what sscanf(3) reads of the same lines. */
-static void all_mappings(void **state)
+/* What is foreseen of the C library are calls, of those wanted, that can be patched. */
+static void foreseen(void **state)
 {
-	struct maps maps = { 0 };
-	struct mapping m;
-	size_t next = 0, lines = 0;
+	const uint64_t library = address((const uint8_t *)(uintptr_t)&getpid);
+	struct space here = { .refs = 1 };
+	struct plan many[TEXT_MET], one;
+	bool wanted[NSHAPES] = { false };
+	uint64_t call[TEXT_MET];
 
 	(void)state;
-	assert_int_equal(maps_of(&maps, getpid()), 0);
-	for (char *line = maps.text; *line; line = strchr(line, '\n') + 1, lines++) {
-		unsigned long from, to, offset, inode;
-		unsigned major, minor;
-		char mode[5];
-		int path = 0;
-		assert_int_equal(sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &from, &to,
-					 mode, &offset, &major, &minor, &inode, &path),
-			7);
-		assert_true(maps_next(&maps, &next, &m));
-		assert_int_equal(m.from, from);
-		assert_int_equal(m.to, to);
-		assert_int_equal(m.offset, offset);
-		assert_int_equal(m.inode, inode);
-		assert_int_equal(m.dev, (uint64_t)major << 32 | minor);
-		assert_memory_equal(m.mode, mode, 4);
-		size_t len = strcspn(line, "\n");
-		assert_int_equal(m.path_len, (size_t)path < len ? len - path : 0);
-		assert_memory_equal(m.path, line + len - m.path_len, m.path_len);
+	wanted[SYS_read] = wanted[SYS_lseek] = wanted[SYS_getpid] = true;
+	maps_forget(&fast.maps);
+	assert_true(text_look(&fast, &here, getpid(), library));
+	assert_int_equal(text_met_before(&here, library, call), 0);
+	text_foresee(&fast, library, wanted);
+	unsigned n = text_met_before(&here, library, call);
+	assert_in_range(n, 3, 12);
+	text_plans(&fast, &here, getpid(), call, n, many);
+	for (unsigned i = 0; i < n; i++) {
+		assert_true(is_call(memory(call[i])));
+		assert_int_equal(plan_again(&here, call[i], &one), 0);
+		assert_memory_equal(&many[i], &one, sizeof(one));
 	}
-	assert_false(maps_next(&maps, &next, &m));
-	assert_true(lines > 10);
-	maps_free(&maps);
-	assert_int_equal(maps_of(&maps, -1), -ENOENT);
-	maps_free(&maps);
+}
+
+/* What one has met others are told of, once: where they have the same file. */
+static void met(void **state)
+{
+	struct space one = { .refs = 1 }, other = { .refs = 1 };
+	struct plan plan[3];
+	uint64_t at = 0, call[TEXT_MET];
+	size_t size;
+	uint8_t *m = map_again(mov_5, &at, &size);
+	const uint64_t mine = address(mov_5), cave = address(by_cave) + 2;
+
+	(void)state;
+	maps_forget(&fast.maps);
+	text_met(&one, mine + 5); /* nobody has looked */
+	assert_true(text_look(&fast, &one, getpid(), mine));
+	assert_false(text_look(&fast, &one, getpid(), mine + 5));
+	assert_false(text_look(&fast, &one, getpid(), address(&size)));
+	for (int i = 0; i < 2; i++) {
+		text_met(&one, mine + 5);
+		text_met(&one, cave);
+		text_met(&one, mine + 4); /* no call: there is no plan */
+	}
+	assert_int_equal(text_met_before(&other, at, call), 0);
+	assert_true(text_look(&fast, &other, getpid(), at));
+	assert_int_equal(text_met_before(&other, at, call), 3);
+	assert_int_equal(call[0], at + 5);
+	assert_int_equal(call[1], at + (cave - mine));
+	text_plans(&fast, &other, getpid(), call, 3, plan);
+	check_moved(at, at + 5, &plan[0]);
+	check_cave(cave, &plan[1]);
+	assert_int_equal(plan[2].length, 0);
+	/* Of what has been changed there is no plan, but of the others. */
+	uint64_t page = at / 4096 * 4096;
+	mprotect((void *)(uintptr_t)page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+	((uint8_t *)(uintptr_t)at)[1] ^= 1;
+	mprotect((void *)(uintptr_t)page, 4096, PROT_READ | PROT_EXEC);
+	text_plans(&fast, &other, getpid(), call, 3, plan);
+	assert_int_equal(plan[0].length, 0);
+	assert_int_equal(plan[1].length, 2);
+	munmap(m, size);
 }
 
 /* Memory that is shared with a file is everybody's. */
@@ -518,56 +550,6 @@ static void shared(void **state)
 	unlink(path);
 }
 
-/*
- * A file made to take long: as many headers, sections and functions as fit, all of them
- * near the call. One answer takes no longer than for the largest of honest files.
- */
-static void made_to_take_long(void **state)
-{
-	enum { SIZE = 1 << 24, SECTIONS = 60000, CALL = SIZE - 64, SYMBOLS = 1 << 23 };
-	uint8_t *file = calloc(1, SIZE);
-	Elf64_Ehdr *h = (Elf64_Ehdr *)file;
-	struct plan plan;
-
-	(void)state;
-	assert_non_null(file);
-	*h = (Elf64_Ehdr){ .e_machine = EM_X86_64,
-		.e_phoff = sizeof(*h),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 256,
-		.e_shoff = 1 << 20,
-		.e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = SECTIONS };
-	memcpy(h->e_ident, ELFMAG "\2\1\1", 7);
-	Elf64_Phdr *p = (Elf64_Phdr *)(h + 1);
-	for (int i = 0; i < h->e_phnum; i++)
-		p[i].p_type = PT_GNU_EH_FRAME;
-	p[255] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = SIZE };
-	Elf64_Shdr *s = (Elf64_Shdr *)(file + h->e_shoff);
-	for (int i = 0; i < SECTIONS; i++)
-		s[i] = (Elf64_Shdr){ .sh_type = i % 2 ? SHT_SYMTAB : SHT_DYNSYM,
-			.sh_offset = SYMBOLS,
-			.sh_size = CALL / 2 - 4096 };
-	Elf64_Sym *symbol = (Elf64_Sym *)(file + SYMBOLS);
-	for (unsigned i = 0; (uint8_t *)(symbol + i + 1) < file + CALL - 4096; i++)
-		symbol[i] = (Elf64_Sym){ .st_info = STT_FUNC,
-			.st_shndx = 1,
-			.st_size = 1 + i % 2,
-			.st_value = CALL - 1000 - i % 500 };
-	/* The table of the unwinder: what it has is not believed, but looked at. */
-	memcpy(file + 16384, "\1\x1b\3\x3b\0\0\0\0\0\0\1\0", 12);
-	for (int i = 0; i < 255; i++)
-		p[i].p_offset = 16384;
-	memcpy(file + CALL, "\x0f\x05", 2);
-	struct elf *x = elf_new(file, SIZE);
-	clock_t begin = clock();
-	for (int i = 0; i < 4; i++)
-		elf_plan(x, CALL + i, &plan);
-	assert_true(clock() - begin < 4 * CLOCKS_PER_SEC);
-	elf_free(x);
-	free(file);
-}
-
 #define TEST(f) cmocka_unit_test_teardown(f, stop)
 
 int main(void)
@@ -582,10 +564,10 @@ int main(void)
 		TEST(anonymous),
 		TEST(changed),
 		TEST(changed_cave),
+		TEST(foreseen),
+		TEST(met),
 		TEST(remembered),
-		TEST(all_mappings),
 		TEST(shared),
-		TEST(made_to_take_long),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

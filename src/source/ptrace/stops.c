@@ -222,6 +222,7 @@ static void answer_launcher(struct tracer *t, struct task *k)
 	k->filtered = !t->launch->dispatched;
 	task_begin(k);
 	resume(t, k, 0);
+	fast_meanwhile(t);
 }
 
 static void on_signal(struct tracer *t, struct task *k, int sig)
@@ -277,6 +278,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	}
 	mend_eintr(t, k, !group);
 	go_on(t, k, 0);
+	fast_meanwhile(t);
 }
 
 static bool is_thread_of(pid_t pid, pid_t tid)

@@ -68,8 +68,8 @@ struct process {
 	bool muted;      /* served, but not counted: --no-follow */
 	bool locked;     /* has a filter of its own */
 	pid_t maker;     /* who has forked it; 0: not known */
-	unsigned spawns; /* how many programs its children have run below a filter that
-			    was theirs alone */
+	unsigned spawns; /* how many programs its children have run that had to be set up
+			    for that */
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
 	uint16_t noted;  /* bits of enum op_note */
 	struct fs_view fs;

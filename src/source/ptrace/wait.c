@@ -129,11 +129,13 @@ static bool spin(struct tracer *t)
 {
 	if (t->stops % SPIN_AGAIN == 0 && t->may_spin)
 		t->spin = MAX_SPIN;
-	for (unsigned i = 0; i < t->spin; i++)
+	for (unsigned i = 0; i < t->spin; i++) {
 		if (look_recent(t)) {
 			t->spin = t->spin * 2 < MAX_SPIN ? t->spin * 2 : MAX_SPIN;
 			return true;
 		}
+		sched_yield(); /* whom we wait for may be to run on this very CPU */
+	}
 	t->spin /= 2;
 	return false;
 }

@@ -195,11 +195,27 @@ static const short likely[] = { SYS_futex, SYS_rseq, SYS_set_robust_list, SYS_ex
 	SYS_readv, SYS_writev, SYS_getdents64, SYS_access, SYS_readlink, SYS_unlink,
 	SYS_recvfrom, SYS_sendto, SYS_recvmsg, SYS_sendmsg, SYS_fdatasync, SYS_fsync };
 
-void fast_likely(bool wanted[NSHAPES])
+/* What nearly every program calls, most of it before anything of its own runs. */
+static const short common[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_access,
+	SYS_openat, SYS_read, SYS_pread64, SYS_newfstatat, SYS_close, SYS_arch_prctl,
+	SYS_set_tid_address, SYS_set_robust_list, SYS_rseq, SYS_prlimit64, SYS_getrandom,
+	SYS_write, SYS_lseek, SYS_getdents64, SYS_rt_sigaction };
+
+static void want(bool wanted[NSHAPES], const short *call, size_t n)
 {
 	memset(wanted, 0, NSHAPES * sizeof(*wanted));
-	for (size_t i = 0; i < sizeof(likely) / sizeof(*likely); i++)
-		wanted[likely[i]] = true;
+	for (size_t i = 0; i < n; i++)
+		wanted[call[i]] = true;
+}
+
+void fast_likely(bool wanted[NSHAPES])
+{
+	want(wanted, likely, sizeof(likely) / sizeof(*likely));
+}
+
+void fast_common(bool wanted[NSHAPES])
+{
+	want(wanted, common, sizeof(common) / sizeof(*common));
 }
 
 /* Dispatched, a call that has to stop costs more than below a filter. */

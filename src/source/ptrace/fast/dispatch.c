@@ -73,8 +73,12 @@ static void prepare(struct tracer *t, struct task *k)
 	sp->calm = true;
 	if (s.regs.cs == IN_64_BITS) {
 		sp->state = SPACE_COLD;
+		if (t->launch)
+			text_look(t->fast, sp, k->tid, s.regs.rip);
 		err = setup_space(t, k, &s, s.regs.rip);
 	}
+	if (!err && t->launch && patch_met(t, k, &s, s.regs.rip) == -ESRCH)
+		err = -ESRCH;
 	if (!err && t->fast->guards)
 		err = handler_set(t, k, &s, ACTION_AT);
 	if (err)
@@ -342,6 +346,14 @@ static int at_site(struct tracer *t, struct task *k, struct user_regs_struct *r)
 
 	if (!s)
 		return 0;
+	if (t->launch && s->state == SITE_COLD && space_is_alone(sp) &&
+		text_look(t->fast, sp, k->tid, r->rip - 2)) {
+		if (patch_ahead(t, k, r->rip - 2) < 0)
+			return -ESRCH;
+		s = space_find(sp, r->rip - 2);
+	}
+	if (s->state == SITE_COLD)
+		text_met(sp, r->rip - 2);
 	sp->strays += s->state == SITE_REFUSED;
 	bool hot = ++s->hits >= PATCH_AT || t->fast->after == 1;
 	if (s->state == SITE_PATCHED ||

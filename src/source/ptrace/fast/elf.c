@@ -390,7 +390,7 @@ static bool address_of(const struct elf *x, uint64_t offset, int64_t *to_address
 	return false;
 }
 
-/* The same where the instruction before it can be replaced. false: it cannot. */
+/* By replacing the instruction before it. false: that cannot be. */
 static bool plan_before(const struct elf *x, uint64_t call, uint64_t prev,
 	const ZydisDecodedInstruction *in, const ZydisDecodedOperand *operand,
 	struct plan *p)
@@ -406,20 +406,22 @@ static bool plan_before(const struct elf *x, uint64_t call, uint64_t prev,
 	return true;
 }
 
-/* Likewise, by the function alone that the call is in: most are found so. */
-static bool plan_soon(struct elf *x, uint64_t call, int64_t to_address, struct plan *p)
+/* The function that a call is in, with those around it. NULL: not found. */
+static int find_function(struct elf *x, uint64_t address, const struct range **function)
 {
-	const struct around a = { call + to_address, JUST_BEFORE };
-	ZydisDecodedInstruction in;
-	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
-	uint64_t prev;
+	const struct around near = { address, JUST_BEFORE }, far = { address, BEFORE };
+	int err = read_functions(x, &near);
 
-	if (read_functions(x, &a) < 0)
-		return false;
-	const struct range *f = function_of(x, a.address);
-	return f && (int64_t)f->from >= to_address &&
-	       !before(x, f->from - to_address, call, &prev, &in, operand) &&
-	       plan_before(x, call, prev, &in, operand, p);
+	*function = err < 0 ? NULL : function_of(x, address);
+	if (*function)
+		return 0;
+	err = read_functions(x, &far);
+	if (err < 0)
+		return err;
+	*function = function_of(x, address);
+	if (!*function)
+		*function = function_before(x, address);
+	return 0;
 }
 
 /* Make the plan for the call at a file offset. */
@@ -427,22 +429,16 @@ static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 {
 	ZydisDecodedInstruction in;
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
+	const struct range *f;
 	int64_t to_address;
 	uint64_t prev;
 
 	*p = (struct plan){ .length = 0 };
 	if (!address_of(x, call, &to_address))
 		return -ENOEXEC;
-	if (plan_soon(x, call, to_address, p))
-		return 0;
-	const struct around a = { call + to_address, BEFORE };
-	int err = read_functions(x, &a);
+	int err = find_function(x, call + to_address, &f);
 	if (err < 0)
 		return err;
-	const struct range *f = function_of(x, call + to_address);
-	if (!f)
-		f = function_before(x, call + to_address);
-
 	if (f && (int64_t)f->from < to_address)
 		return -ENOEXEC;
 	err = f ? before(x, f->from - to_address, call, &prev, &in, operand)

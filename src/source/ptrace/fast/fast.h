@@ -6,6 +6,7 @@
  *   drain.c    rings to records, in the order of their time
  *   mend.c     a task that a signal stops inside the hook, back to its call site
  *   patch.c    hot call sites to jumps
+ *   stub.c     the code that a call site jumps to, and the jump
  *   dispatch.c calls that raise a signal, where there is no filter
  *   stand.c    a task that stands still, and calls made in its name
  *   setup.c    what the hook needs in the memory of the target
@@ -215,6 +216,8 @@ struct fast_dir {
 /* About a tenth of a second: in which others, who are not traced, may change paths. */
 enum { OTHERS_TICKS = 1 << 28 };
 
+enum { IN_LOADER, IN_LIBRARY }; /* fast_meanwhile() */
+
 enum { RING_PARTS = 1024, FAST_DIRS = 512, FAST_LATE = 64 };
 
 struct fast {
@@ -238,6 +241,7 @@ struct fast {
 	} mem;                /* of the task that stands: stand_mem() */
 	struct map texts;     /* analysed files, by device and inode */
 	unsigned nkept;       /* how many of them stay mapped */
+	unsigned foreseen;    /* what was looked at before it was called: in_common() */
 	struct map ends;      /* file -> struct file_end, where somebody appends */
 	unsigned cutting;     /* tasks in calls that may change that */
 	struct map known;     /* path as it was given, inode -> file */
@@ -283,6 +287,7 @@ int call_open_flags(const uint64_t *arg, const char *name);
 bool shape_opens(uint8_t shape);
 bool fast_may_dispatch(const struct syscall_set *want);
 void fast_likely(bool wanted[NSHAPES]);
+void fast_common(bool wanted[NSHAPES]);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);
 
@@ -314,6 +319,18 @@ bool elf_knows(struct elf *x, uint64_t call);
 int elf_plan(struct elf *x, uint64_t call, struct plan *out);
 void elf_free(struct elf *x);
 
+/* stub.c: code under construction. */
+enum { STUB_JUMP = 5 };
+struct stub_code {
+	uint8_t byte[STUB_SIZE];
+	unsigned n;
+	uint64_t at;
+};
+bool stub_reaches(const struct plan *p, uint64_t from, uint64_t to);
+void stub_build(struct stub_code *c, struct site *s, const struct plan *p, uint64_t page);
+void stub_jump(struct stub_code *c, uint64_t from, uint64_t to);
+void stub_site(struct site *s);
+
 /* maps.c: of a task that stands still. */
 int maps_of(struct maps *m, pid_t tid);
 bool maps_next(const struct maps *m, size_t *at, struct mapping *out);
@@ -321,9 +338,16 @@ void maps_forget(struct maps *m);
 void maps_free(struct maps *m);
 
 /* text.c: of a task that stands still. 0, or -errno. */
+enum { TEXTS_MAX = 64, TEXT_MET = TEXTS_MAX };
 int text_plan(struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out);
-unsigned text_calls(const struct space *s, uint64_t around, const bool wanted[NSHAPES],
+void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
+	unsigned n, struct plan *out);
+unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES],
 	uint64_t *out, unsigned max);
+bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at);
+void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES]);
+void text_met(struct space *s, uint64_t at);
+unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET]);
 void texts_free(struct fast *f);
 
 /* setup.c: whether setup_space() can begin: nobody else may do unseen what counts. */
@@ -465,6 +489,8 @@ struct user_regs_struct;
 int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops);
 int patch_lean(struct tracer *t, struct task *k, uint64_t at);
 int patch_dispatched(struct tracer *t, struct task *k, uint64_t at);
+int patch_ahead(struct tracer *t, struct task *k, uint64_t around);
+int patch_met(struct tracer *t, struct task *k, struct stand *st, uint64_t around);
 int patch_ahead_of_threads(struct tracer *t, struct task *k);
 void patch_restore(struct space *sp, pid_t tid);
 int patch_before_threads(struct tracer *t, struct task *k, uint64_t at);
@@ -493,6 +519,7 @@ void drain_task(struct tracer *t, struct task *k);
  * tracer.fast is NULL. */
 struct __ptrace_syscall_info;
 int fast_open(struct tracer *t, unsigned after);
+void fast_meanwhile(struct tracer *t);
 void fast_close(struct tracer *t);
 void fast_new(struct tracer *t, struct task *k);
 void fast_forget(struct tracer *t, struct task *k);

@@ -8,77 +8,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-enum { JUMP = 5, REACH = 0x70000000, TRIES = 16 };
-
-/* Code under construction. */
-struct writer {
-	uint8_t byte[STUB_SIZE];
-	unsigned n;
-	uint64_t at;
-};
-
-static void bytes(struct writer *c, const void *from, unsigned n)
-{
-	memcpy(c->byte + c->n, from, n);
-	c->n += n;
-}
-
-/* An instruction that ends with the distance to an address. */
-static void relative(struct writer *c, const char *op, unsigned n, uint64_t to)
-{
-	bytes(c, op, n);
-	int32_t d = (int32_t)(to - (c->at + c->n + 4));
-	bytes(c, &d, 4);
-}
-
-/* What is moved from one place to another ends with the distance to an address: from
- * there. */
-static int64_t distance(const struct plan *p, uint64_t from, uint64_t to)
-{
-	int32_t d;
-
-	memcpy(&d, p->old + p->moved - 4, 4);
-	return d + (int64_t)(from - to);
-}
-
-static bool reaches(const struct plan *p, uint64_t from, uint64_t to)
-{
-	return distance(p, from, to) == (int32_t)distance(p, from, to);
-}
-
-/*
- * What was moved; is gs ours, that is, within 2^28 bytes from HOOK_AT? No: the call is
- * made right here, and stops. Yes: to the hook, with the way back in rcx. Nothing
- * touches the flags.
- */
-static void build(struct writer *c, struct site *s, const struct plan *p, uint64_t page)
-{
-	static const char is_ours[] =
-		"\xf3\x48\x0f\xae\xc9"             /* rdgsbase %rcx */
-		"\x48\x8d\x89\x00\x00\x00\x90"     /* lea -HOOK_AT(%rcx), %rcx */
-		"\x48\x8d\x0c\xcd\x00\x00\x00\x00" /* lea (,%rcx,8), %rcx */
-		"\x48\x8d\x0c\x09"                 /* lea (%rcx,%rcx), %rcx */
-		"\x48\x0f\xc9"                     /* bswap %rcx */
-		"\x89\xc9"                         /* mov %ecx, %ecx */
-		"\xe3\x0e";                        /* jrcxz over the 14 bytes below */
-
-	_Static_assert(-HOOK_AT == (int32_t)0x90000000, "as it is written above");
-	memset(c->byte, 0xcc, sizeof(c->byte));
-	bytes(c, p->old, p->moved);
-	if (p->far) {
-		int32_t d = (int32_t)distance(p, s->patch, c->at);
-		memcpy(c->byte + c->n - 4, &d, 4);
-	}
-	s->body = c->n;
-	bytes(c, is_ours, sizeof(is_ours) - 1);
-	s->bare = c->n;
-	bytes(c, "\x0f\x05", 2);
-	uint64_t back = c->at + c->n;
-	relative(c, "\x48\x8d\x0d", 3, s->at + 2); /* lea behind the site, %rcx */
-	relative(c, "\xe9", 1, s->at + 2);         /* jmp there */
-	relative(c, "\x48\x8d\x0d", 3, back);
-	relative(c, "\xff\x25", 2, page); /* jmp *page */
-}
+enum { REACH = 0x70000000, TRIES = 16 };
 
 /* Room for a stub within reach. 0: none, or -ESRCH. */
 static int find_stub(struct tracer *t, struct task *k, struct stand *st, uint64_t near,
@@ -164,26 +94,19 @@ static int write_code(struct tracer *t, struct task *k, struct stand *st, int me
 	return err;
 }
 
-static void jump(struct writer *c, uint64_t from, uint64_t to)
-{
-	c->at = from;
-	c->n = 0;
-	relative(c, "\xe9", 1, to);
-}
-
 /* Stub, cave and site, in this order: nobody gets to what is not there yet. */
 static int write_all(struct tracer *t, struct task *k, struct stand *st, struct site *s,
-	const struct writer *stub)
+	const struct stub_code *stub)
 {
-	struct writer c;
+	struct stub_code c;
 	int mem = stand_mem(t->fast, k->tid);
 
 	if (mem < 0)
 		return mem;
 	int err = mem_write(mem, s->stub, stub->byte, STUB_SIZE);
 	if (!err && s->cave) {
-		jump(&c, s->cave, s->stub);
-		err = mem_write(mem, s->cave, c.byte, JUMP);
+		stub_jump(&c, s->cave, s->stub);
+		err = mem_write(mem, s->cave, c.byte, STUB_JUMP);
 	}
 	s->state = SITE_PATCHED; /* from now on its breakpoint is known */
 	if (!err)
@@ -191,50 +114,104 @@ static int write_all(struct tracer *t, struct task *k, struct stand *st, struct 
 	return err;
 }
 
-static void new_bytes(struct site *s)
+/* What a plan makes of a site: its place in a stub, and what is to be there. */
+static int draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,
+	const struct plan *p, struct stub_code *c)
 {
-	struct writer c;
+	struct stubs *page = NULL;
+	int err = find_stub(t, k, st, s->at, &page);
 
-	memset(s->now, 0x90, sizeof(s->now));
-	if (s->cave) {
-		s->now[0] = 0xeb;
-		s->now[1] = (uint8_t)(s->cave - (s->at + 2));
-		return;
-	}
-	jump(&c, s->patch, s->stub);
-	memcpy(s->now, c.byte, JUMP);
-	/* The rest is never run, but decoded by debuggers. */
+	if (err < 0)
+		return err;
+	*c = (struct stub_code){ .at = page->at + (uint64_t)(page->n + 1) * STUB_SIZE };
+	if (p->far && !stub_reaches(p, s->at + p->patch, c->at))
+		return -ENOEXEC;
+	page->n++;
+	s->stub = c->at;
+	s->patch = s->at + p->patch;
+	s->cave = p->cave ? s->at + p->cave : 0;
+	s->length = p->length;
+	s->moved = p->moved;
+	s->far = p->far;
+	memcpy(s->old, p->old, sizeof(s->old));
+	memcpy(s->cave_old, p->old + 2, sizeof(s->cave_old));
+	stub_build(c, s, p, page->at);
+	stub_site(s);
+	return 0;
 }
 
 /* 0: patched. -ESRCH: the task is gone from its stop; else it cannot be. */
 static int patch(struct tracer *t, struct task *k, struct stand *st, uint64_t at)
 {
 	struct plan p;
-	struct stubs *page = NULL;
+	struct stub_code c;
 	int err = text_plan(t->fast, k->space, k->tid, at, &p);
 
 	if (!err)
 		err = setup_space(t, k, st, at);
+	struct site *s = err ? NULL : space_find(k->space, at);
 	if (!err)
-		err = find_stub(t, k, st, at, &page);
-	if (err < 0)
-		return err;
-	struct site *s = space_find(k->space, at);
-	struct writer c = { .at = page->at + (uint64_t)(page->n + 1) * STUB_SIZE };
-	if (p.far && !reaches(&p, at + p.patch, c.at))
-		return -ENOEXEC;
-	page->n++;
-	s->stub = c.at;
-	s->patch = at + p.patch;
-	s->cave = p.cave ? at + p.cave : 0;
-	s->length = p.length;
-	s->moved = p.moved;
-	s->far = p.far;
-	memcpy(s->old, p.old, sizeof(s->old));
-	memcpy(s->cave_old, p.old + 2, sizeof(s->cave_old));
-	build(&c, s, &p, page->at);
-	new_bytes(s);
-	return write_all(t, k, st, s, &c);
+		err = draft(t, k, st, s, &p, &c);
+	return err < 0 ? err : write_all(t, k, st, s, &c);
+}
+
+/* Stubs that follow each other are written at once. 0, or -errno. */
+static int write_stubs(int mem, const struct stub_code *stub, unsigned n)
+{
+	uint8_t bytes[4096];
+	int err = 0;
+
+	for (unsigned i = 0, end; i < n && !err; i = end) {
+		size_t len = 0;
+		for (end = i; end < n && stub[end].at == stub[i].at + len &&
+			      len + STUB_SIZE <= sizeof(bytes);
+			end++, len += STUB_SIZE)
+			memcpy(bytes + len, stub[end].byte, STUB_SIZE);
+		err = mem_write(mem, stub[i].at, bytes, len);
+	}
+	return err;
+}
+
+static int write_jump(int mem, struct site *s)
+{
+	struct stub_code c;
+	int err = 0;
+
+	if (s->cave) {
+		stub_jump(&c, s->cave, s->stub);
+		err = mem_write(mem, s->cave, c.byte, STUB_JUMP);
+	}
+	s->state = SITE_PATCHED;
+	return err ? err : mem_write(mem, s->patch, s->now, s->length);
+}
+
+/*
+ * Several sites of an address space in which nobody else runs, up to TEXTS_MAX. Those
+ * that cannot be patched are left as they are. 0, or -errno.
+ */
+static int patch_many(struct tracer *t, struct task *k, struct stand *st,
+	const uint64_t *at, unsigned n)
+{
+	struct plan plan[TEXTS_MAX];
+	struct stub_code stub[TEXTS_MAX];
+	uint64_t drafted[TEXTS_MAX];
+	unsigned ndrafted = 0;
+	int err = 0;
+
+	text_plans(t->fast, k->space, k->tid, at, n, plan);
+	for (unsigned i = 0; i < n && (!err || err == -ENOEXEC); i++) {
+		struct site *s = plan[i].length ? space_site(k->space, at[i]) : NULL;
+		if (!s || s->state != SITE_COLD)
+			continue;
+		err = draft(t, k, st, s, &plan[i], &stub[ndrafted]);
+		if (!err)
+			drafted[ndrafted++] = at[i];
+	}
+	int mem = err == -ESRCH ? err : stand_mem(t->fast, k->tid);
+	err = mem < 0 ? mem : write_stubs(mem, stub, ndrafted);
+	for (unsigned i = 0; i < ndrafted && !err; i++)
+		err = write_jump(mem, space_find(k->space, drafted[i]));
+	return err;
 }
 
 /* With a slot that its gs leads to. */
@@ -311,9 +288,9 @@ static bool is_patched(struct task *k, struct site *s)
 
 /*
  * What threads are likely to call from the code around an address, while that takes no
- * breakpoints. 0, or -ESRCH.
+ * breakpoints. 0, or -errno.
  */
-static int patch_ahead(
+static int patch_likely(
 	struct tracer *t, struct task *k, struct stand *st, uint64_t around)
 {
 	enum { MANY = 160 };
@@ -323,12 +300,36 @@ static int patch_ahead(
 
 	fast_likely(wanted);
 	unsigned n = text_calls(k->space, around, wanted, call, MANY);
-	for (unsigned i = 0; i < n && err != -ESRCH; i++) {
-		const struct site *s = space_site(k->space, call[i]);
-		if (s && s->state == SITE_COLD)
-			err = patch(t, k, st, call[i]);
-	}
-	return err == -ESRCH ? err : 0;
+	for (unsigned i = 0; i < n && err != -ESRCH; i += TEXTS_MAX)
+		err = patch_many(
+			t, k, st, call + i, n - i < TEXTS_MAX ? n - i : TEXTS_MAX);
+	return err;
+}
+
+/* What others have called from the code around an address, which text_look() has been
+ * asked about. 0, or -errno. */
+int patch_met(struct tracer *t, struct task *k, struct stand *st, uint64_t around)
+{
+	uint64_t call[TEXT_MET];
+	unsigned n = text_met_before(k->space, around, call);
+
+	return n ? patch_many(t, k, st, call, n) : 0;
+}
+
+/*
+ * At the stop of a call, the first one from a mapping: all that others have met there. 0,
+ * or -ESRCH.
+ */
+int patch_ahead(struct tracer *t, struct task *k, uint64_t around)
+{
+	struct stand st;
+
+	if (stand_begin(t, k, &st) < 0)
+		return 0;
+	if (patch_met(t, k, &st, around) == -ESRCH)
+		return -ESRCH;
+	stand_same(k, &st);
+	return 0;
 }
 
 /* At the stop of a call. Results as those of patch_hot(). */
@@ -365,7 +366,7 @@ int patch_ahead_of_threads(struct tracer *t, struct task *k)
 		return 0;
 	for (unsigned i = 0; i < SPACE_CODES && err != -ESRCH; i++)
 		if (sp->code[i].to)
-			err = patch_ahead(t, k, &st, sp->code[i].from);
+			err = patch_likely(t, k, &st, sp->code[i].from);
 	if (err == -ESRCH)
 		return err;
 	stand_same(k, &st);
@@ -503,7 +504,7 @@ void patch_again(struct tracer *t, struct task *k, struct site *s)
 {
 	uint8_t now;
 	int mem;
-	struct writer c = { .at = s->stub };
+	struct stub_code c = { .at = s->stub };
 	struct plan p = { .moved = s->moved, .far = s->far };
 
 	(void)t;
@@ -513,12 +514,12 @@ void patch_again(struct tracer *t, struct task *k, struct site *s)
 	memcpy(p.old, s->old, sizeof(p.old));
 	for (unsigned i = 0; i < k->space->nstubs; i++)
 		if (s->stub - k->space->stubs[i].at < 4096)
-			build(&c, s, &p, k->space->stubs[i].at);
+			stub_build(&c, s, &p, k->space->stubs[i].at);
 	if (c.n && !mem_write(mem, s->stub, c.byte, STUB_SIZE)) {
 		if (s->cave) {
-			struct writer j;
-			jump(&j, s->cave, s->stub);
-			mem_write(mem, s->cave, j.byte, JUMP);
+			struct stub_code j;
+			stub_jump(&j, s->cave, s->stub);
+			mem_write(mem, s->cave, j.byte, STUB_JUMP);
 		}
 		mem_write(mem, s->patch + 1, s->now + 1, s->length - 1);
 		mem_write(mem, s->patch, s->now, 1);

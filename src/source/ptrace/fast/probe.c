@@ -7,9 +7,10 @@
 #include "../tracer.h"
 #include "iops/cpu.h"
 
+#include <asm/prctl.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <asm/prctl.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,4 +152,34 @@ int fast_ask(char *why, size_t size)
 int fast_try(char *why, size_t size)
 {
 	return say(why, size, try_hook() < 0 ? "the self-test has failed" : NULL);
+}
+
+/* In the code of what nearly every program has in common with us. 0: we have none. */
+static uint64_t in_common(unsigned n)
+{
+	const Elf64_Ehdr *loader = (const Elf64_Ehdr *)getauxval(AT_BASE);
+
+	return n == IN_LIBRARY ? (uintptr_t)&getpid
+	       : loader        ? (uintptr_t)loader + loader->e_entry
+			       : 0;
+}
+
+/*
+ * While the command is on its way, first to its loader and then to its C library: what it
+ * will most likely call from there.
+ */
+void fast_meanwhile(struct tracer *t)
+{
+	bool wanted[NSHAPES];
+	uint64_t at;
+
+	if (!t->fast || !t->launch || !t->launch->dispatched ||
+		t->fast->foreseen > IN_LIBRARY)
+		return;
+	fast_common(wanted);
+	maps_forget(&t->fast->maps);
+	at = in_common(t->fast->foreseen++);
+	if (at)
+		text_foresee(t->fast, at, wanted);
+	maps_forget(&t->fast->maps);
 }

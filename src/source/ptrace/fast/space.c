@@ -31,6 +31,8 @@ struct space *space_copy(struct space *of)
 	s->undone = of->undone;
 	s->lean = of->lean;
 	s->hits = of->hits;
+	memcpy(s->code, of->code, sizeof(s->code));
+	s->ncodes = of->ncodes;
 	if (!of->nsites)
 		goto rings;
 	s->site = malloc(of->nsites * sizeof(*s->site));

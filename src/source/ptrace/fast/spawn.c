@@ -1,10 +1,11 @@
 /*
  * spawn.c - children of what is dispatched, and what they run
  *
- * A child is made from the hook, at one stop instead of three. What it runs is put under
- * the filter before: a filter takes as long as some dozen stops to be made, but then most
- * calls of a short program never stop at all. Who spawns again and again gets one itself,
- * which all its children inherit.
+ * A child is made from the hook, at one stop instead of three. What it runs is dispatched
+ * like the command. But to set that up takes longer than many a short program runs, so
+ * what the later children of the same process run is put under the filter before. That
+ * takes as long as some dozen stops, but then most calls never stop at all; and who
+ * spawns again and again gets a filter itself, which all its children inherit.
  */
 #include "../tracer.h"
 
@@ -32,31 +33,30 @@ static int let_pass(struct tracer *t, struct task *k, struct user_regs_struct *r
 	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;
 }
 
+/* Programs that are run one after the other by the same process: those after so many of
+ * them are most likely short as well. */
+enum { FEW = 2 };
+
+/* Who has forked it. NULL: nobody who is traced. */
+static struct process *maker_of(const struct tracer *t, const struct task *k)
+{
+	return (struct process *)map_get(&t->processes, k->process->maker, 0);
+}
+
 /*
- * What a child of the command runs is under the filter from its beginning: most of that
- * is short, and what means nothing to us passes there without ever having stopped. Also
- * what could not be dispatched.
+ * What is short is better under the filter from its beginning: what means nothing to us
+ * passes there without ever having stopped. So is what could not be dispatched.
  */
 static bool runs_filtered(
 	struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
+	const struct process *maker = maker_of(t, k);
 	char path[PROGRAM_PATH];
 	bool at = r->orig_rax == SYS_execveat;
 
-	return t->launch && !k->filtered &&
-	       (k->process->pid != t->launch->command || !setup_may_reserve(k->tid) ||
-		       !handler_may_raise(t, k) ||
-		       (!program_path(k, at, path) && !program_is_64(k->tid, path)));
-}
-
-/* Who has forked it: every other program that it runs need not be set up for that. */
-static void has_spawned(struct tracer *t, const struct task *k)
-{
-	struct process *maker =
-		(struct process *)map_get(&t->processes, k->process->maker, 0);
-
-	if (maker)
-		maker->spawns++;
+	return (maker && maker->spawns >= FEW) || !setup_may_reserve(k->tid) ||
+	       !handler_may_raise(t, k) ||
+	       (!program_path(k, at, path) && !program_is_64(k->tid, path));
 }
 
 /* Where that cannot be it is as it was. 0 or -ESRCH. */
@@ -81,10 +81,13 @@ int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	/* As most of those along PATH. */
 	if (r->orig_rax == SYS_execve && !k->filtered && program_is_missing(k))
 		return let_pass(t, k, r);
-	if (!runs_filtered(t, k, r))
+	if (!t->launch || k->filtered)
 		return 0;
-	has_spawned(t, k);
-	return filter_first(t, k);
+	bool filtered = runs_filtered(t, k, r);
+	struct process *maker = maker_of(t, k);
+	if (maker)
+		maker->spawns++;
+	return filtered ? filter_first(t, k) : 0;
 }
 
 bool spawn_is(const struct user_regs_struct *r)
@@ -107,7 +110,6 @@ static uint64_t flags_of(const struct task *k, const struct user_regs_struct *r)
 /* Before there is a child. Results likewise; it begins where spawn_born() says. */
 int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
-	enum { FEW = 2 };
 	uint64_t flags = flags_of(k, r);
 	struct space *sp = k->space;
 

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ptrace.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -55,8 +56,10 @@ static int look(const struct task *k)
 			return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED
 				       ? STOPPED
 				       : ENDED;
-		if (i < BUSY)
+		if (i < BUSY) {
+			sched_yield(); /* it may be to run on this very CPU */
 			continue;
+		}
 		nanosleep(&nap, NULL);
 		char state = i % PATIENCE ? 'R' : tracee_state(k->tid);
 		if (!state || state == 'Z' || state == 'X')

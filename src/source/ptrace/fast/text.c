@@ -14,9 +14,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { JUMP = 5 };
+enum { MUCH = 4 << 20 }; /* of a file */
 
 /*
  * A file. It is mapped while it is looked at, and kept only where nothing can be
@@ -28,6 +30,8 @@ struct text {
 		uint16_t nr;
 	} * call; /* those of which the number is plain */
 	unsigned ncalls;
+	uint32_t met[TEXT_MET]; /* in the file: what processes have called from */
+	unsigned nmet;
 	bool searched;
 	size_t size;
 	struct timespec changed;
@@ -192,6 +196,34 @@ static int plan_with(struct text *x, uint8_t *file, uint64_t call, struct plan *
 	return err;
 }
 
+/* The bytes of a file as long as it is what it was; fd: open. NULL: it is not. */
+static uint8_t *load(const struct text *x, pid_t tid, const struct mapping *m, int *fd)
+{
+	struct stat st;
+
+	*fd = text_open(tid, m, &st);
+	if (*fd < 0)
+		return NULL;
+	void *file = !is_same(x, &st)
+			     ? MAP_FAILED
+			     : mmap(NULL, x->size, PROT_READ,
+				       MAP_PRIVATE | (x->size <= MUCH ? MAP_POPULATE : 0),
+				       *fd, 0);
+	if (file != MAP_FAILED)
+		return file;
+	close(*fd);
+	*fd = -ESTALE;
+	return NULL;
+}
+
+static void keep_or_leave(struct fast *f, struct text *x, int fd, uint8_t *file)
+{
+	if (keep(f, x, fd, file))
+		return;
+	close(fd);
+	munmap(file, x->size);
+}
+
 /* A call that is asked for the first time. */
 static int look_at_file(
 	struct fast *f, struct code *c, pid_t tid, uint64_t at, struct plan *out)
@@ -199,25 +231,18 @@ static int look_at_file(
 	struct text *x = c->text;
 	uint64_t call = at - c->from + c->offset;
 	struct mapping m;
-	struct stat st;
+	int fd;
 
 	if (x->file && (c->sure || is_there(x, tid, at, call))) {
 		c->sure = true;
 		return plan_with(x, x->file, call, out);
 	}
 	int err = find_mapping(f, tid, at, &m);
-	int fd = err < 0 ? err : text_open(tid, &m, &st);
-	if (fd < 0)
-		return fd;
-	void *file = !is_same(x, &st)
-			     ? MAP_FAILED
-			     : mmap(NULL, x->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	err = file == MAP_FAILED ? -ESTALE : plan_with(x, file, call, out);
-	if (file == MAP_FAILED || !keep(f, x, fd, file)) {
-		close(fd);
-		if (file != MAP_FAILED)
-			munmap(file, x->size);
-	}
+	uint8_t *file = err < 0 ? NULL : load(x, tid, &m, &fd);
+	if (!file)
+		return err < 0 ? err : fd;
+	err = plan_with(x, file, call, out);
+	keep_or_leave(f, x, fd, file);
 	return err;
 }
 
@@ -225,8 +250,15 @@ static int plan_in(
 	struct fast *f, struct code *c, pid_t tid, uint64_t at, struct plan *out)
 {
 	uint64_t call = at - c->from + c->offset;
-	int err = elf_knows(c->text->elf, call) ? elf_plan(c->text->elf, call, out)
-						: look_at_file(f, c, tid, at, out);
+
+	return elf_knows(c->text->elf, call) ? elf_plan(c->text->elf, call, out)
+					     : look_at_file(f, c, tid, at, out);
+}
+
+static int plan_there(
+	struct fast *f, struct code *c, pid_t tid, uint64_t at, struct plan *out)
+{
+	int err = plan_in(f, c, tid, at, out);
 
 	return err < 0 ? err : compare(tid, at, out);
 }
@@ -245,17 +277,67 @@ static int find_code(struct fast *f, pid_t tid, uint64_t at, struct code *out)
 	return out->text ? 0 : -ENOMEM;
 }
 
-/* mov $nr, %eax; syscall. Or xor %eax, %eax. -1: neither. */
-static int plain_number(const uint8_t *call)
+static struct code *code_around(struct space *s, uint64_t at)
 {
-	if (call[-5] == 0xb8 && !call[-1] && !call[-2])
-		return call[-4] | call[-3] << 8;
-	return call[-2] == 0x31 && call[-1] == 0xc0 ? 0 : -1;
+	for (unsigned i = 0; i < SPACE_CODES; i++)
+		if (at >= s->code[i].from && at < s->code[i].to)
+			return &s->code[i];
+	return NULL;
+}
+
+/* Where nobody has looked yet. 0, or -errno. */
+static int look_around(
+	struct fast *f, struct space *s, pid_t tid, uint64_t at, struct code **out)
+{
+	struct code *c = &s->code[s->ncodes++ % SPACE_CODES];
+	int err = find_code(f, tid, at, c);
+
+	if (err < 0)
+		*c = (struct code){ 0 };
+	*out = c;
+	return err;
+}
+
+/* Find out which file is mapped there. true: for the first time in this address space. */
+bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at)
+{
+	struct code *c;
+
+	return !code_around(s, at) && !look_around(f, s, tid, at, &c);
+}
+
+/* Before the calls of a mapping are looked for: its file, if that can be kept. */
+static void keep_around(struct fast *f, struct space *s, pid_t tid, uint64_t around)
+{
+	struct code *c = code_around(s, around);
+	struct mapping m;
+	int fd;
+
+	if (!c || c->text->file || find_mapping(f, tid, around, &m) < 0)
+		return;
+	uint8_t *file = load(c->text, tid, &m, &fd);
+	if (file)
+		keep_or_leave(f, c->text, fd, file);
+}
+
+/*
+ * mov $nr, %eax, perhaps with others before the syscall. Or xor %eax, %eax. -1: neither.
+ */
+static int plain_number(const uint8_t *call, size_t before)
+{
+	enum { MOV = 5, FAR = 28 };
+
+	if (before >= 2 && call[-2] == 0x31 && call[-1] == 0xc0)
+		return 0;
+	for (const uint8_t *p = call - MOV; p > call - FAR && p >= call - before; p--)
+		if (p[0] == 0xb8 && !p[3] && !p[4] && (p[1] | p[2] << 8) < NSHAPES)
+			return p[1] | p[2] << 8;
+	return -1;
 }
 
 static void add_call(struct text *x, size_t at)
 {
-	int nr = at < 5 ? -1 : plain_number(x->file + at);
+	int nr = plain_number(x->file + at, at);
 
 	if (nr < 0 || nr >= NSHAPES)
 		return;
@@ -269,19 +351,26 @@ static void add_call(struct text *x, size_t at)
 	x->call[x->ncalls++] = (struct text_call){ (uint32_t)at, (uint16_t)nr };
 }
 
-/* All of the file, sixteen bytes at a time: they are what they are whatever they mean. */
+typedef uint8_t bytes __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint64_t words __attribute__((vector_size(16)));
+
+/* Not 0 in any of sixteen bytes: a call begins there. */
+static inline bytes calls_at(const uint8_t *p)
+{
+	return (bytes)((*(const bytes *)p == 0x0f) & (*(const bytes *)(p + 1) == 0x05));
+}
+
+/* All of the file, 64 bytes at a time: they are what they are whatever they mean. */
 static void search(struct text *x)
 {
-	typedef uint8_t bytes __attribute__((vector_size(16), aligned(1), may_alias));
-	typedef uint64_t words __attribute__((vector_size(16)));
-	enum { STEP = 16, MOST = 4 << 20 };
+	enum { STEP = 64 };
 
 	x->searched = true;
-	for (size_t at = 0; at + STEP < x->size && x->size <= MOST; at += STEP) {
+	for (size_t at = 0; at + STEP < x->size && x->size <= MUCH; at += STEP) {
 		const uint8_t *p = x->file + at;
-		words both = (words)((*(const bytes *)p == 0x0f) &
-				     (*(const bytes *)(p + 1) == 0x05));
-		if (!(both[0] | both[1]))
+		words any = (words)(calls_at(p) | calls_at(p + 16) | calls_at(p + 32) |
+				    calls_at(p + 48));
+		if (!(any[0] | any[1]))
 			continue;
 		for (unsigned i = 0; i < STEP; i++)
 			if (p[i] == 0x0f && p[i + 1] == 0x05)
@@ -293,15 +382,13 @@ static void search(struct text *x)
  * Addresses of calls whose number is one of those wanted, in the mapping around an
  * address and up to max of them, if its file is kept. Some may be no calls: a plan tells.
  */
-unsigned text_calls(const struct space *s, uint64_t around, const bool wanted[NSHAPES],
+unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES],
 	uint64_t *out, unsigned max)
 {
-	const struct code *c = s->code;
+	const struct code *c = code_around(s, around);
 	unsigned n = 0;
 
-	while (c < s->code + SPACE_CODES && (around < c->from || around >= c->to))
-		c++;
-	if (c == s->code + SPACE_CODES || !c->text->file)
+	if (!c || !c->text->file)
 		return 0;
 	struct text *x = c->text;
 	if (!x->searched)
@@ -313,18 +400,107 @@ unsigned text_calls(const struct space *s, uint64_t around, const bool wanted[NS
 	return n;
 }
 
+/* A process has made a call there, of those that can go through the hook. */
+void text_met(struct space *s, uint64_t at)
+{
+	struct code *c = code_around(s, at);
+	struct text *x = c ? c->text : NULL;
+	uint64_t in_file = c ? at - c->from + c->offset : 0;
+
+	for (unsigned i = 0; x && i < x->nmet; i++)
+		if (x->met[i] == in_file)
+			return;
+	if (x && x->nmet < TEXT_MET && in_file <= UINT32_MAX)
+		x->met[x->nmet++] = (uint32_t)in_file;
+}
+
+/* Addresses of calls in the mapping around an address that others have met. */
+unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET])
+{
+	const struct code *c = code_around(s, around);
+	unsigned n = 0;
+
+	for (unsigned i = 0; c && i < c->text->nmet; i++)
+		if (c->text->met[i] >= c->offset &&
+			c->text->met[i] - c->offset < c->to - c->from)
+			out[n++] = c->from + (c->text->met[i] - c->offset);
+	return n;
+}
+
 /* What was mapped there before most likely still is: the bytes are compared anyway. */
 int text_plan(struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out)
 {
 	for (unsigned i = 0; i < SPACE_CODES; i++)
 		if (at >= s->code[i].from && at < s->code[i].to &&
-			!plan_in(f, &s->code[i], tid, at, out))
+			!plan_there(f, &s->code[i], tid, at, out))
 			return 0;
-	struct code *c = &s->code[s->ncodes++ % SPACE_CODES];
-	int err = find_code(f, tid, at, c);
-	if (err < 0) {
-		*c = (struct code){ 0 };
-		return err;
+	struct code *c;
+	int err = look_around(f, s, tid, at, &c);
+	return err < 0 ? err : plan_there(f, c, tid, at, out);
+}
+
+/* One part of the memory of a task, to be read with others. */
+struct part {
+	struct iovec mine[2 * TEXTS_MAX], theirs[2 * TEXTS_MAX];
+	uint8_t now[2 * TEXTS_MAX][16];
+	unsigned n;
+};
+
+static void add_part(struct part *p, uint64_t at, size_t len)
+{
+	p->mine[p->n] = (struct iovec){ p->now[p->n], len };
+	p->theirs[p->n] = (struct iovec){ (void *)(uintptr_t)at, len };
+	p->n++;
+}
+
+/*
+ * The same for several calls, up to TEXTS_MAX, where it was looked before. Those that
+ * cannot be patched get a length of 0.
+ */
+void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
+	unsigned n, struct plan *out)
+{
+	struct part p = { .n = 0 };
+
+	for (unsigned i = 0; i < n; i++) {
+		struct code *c = code_around(s, at[i]);
+		if (!c || plan_in(f, c, tid, at[i], &out[i]) < 0)
+			out[i].length = 0;
+		if (!out[i].length)
+			continue;
+		add_part(&p, at[i] + out[i].patch, out[i].length);
+		if (out[i].cave)
+			add_part(&p, at[i] + out[i].cave, JUMP);
 	}
-	return plan_in(f, c, tid, at, out);
+	ssize_t got = process_vm_readv(tid, p.mine, p.n, p.theirs, p.n, 0);
+	for (unsigned i = 0, j = 0; i < n; i++) {
+		if (!out[i].length)
+			continue;
+		got -= out[i].length + (out[i].cave ? JUMP : 0);
+		bool same = got >= 0 && !memcmp(p.now[j++], out[i].old, out[i].length);
+		if (out[i].cave)
+			same = !memcmp(p.now[j++], out[i].old + 2, JUMP) && same;
+		if (!same)
+			out[i].length = 0;
+	}
+}
+
+/*
+ * Before there is a task: what any will call from the file that is mapped around an
+ * address of our own.
+ */
+void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES])
+{
+	struct space here = { .refs = 1 };
+	uint64_t call[TEXT_MET];
+	struct plan plan[TEXT_MET];
+
+	if (!text_look(f, &here, getpid(), around))
+		return;
+	keep_around(f, &here, getpid(), around);
+	unsigned n = text_calls(&here, around, wanted, call, TEXT_MET);
+	text_plans(f, &here, getpid(), call, n, plan);
+	for (unsigned i = 0; i < n; i++)
+		if (plan[i].length)
+			text_met(&here, call[i]);
 }

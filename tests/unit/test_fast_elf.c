@@ -1,0 +1,79 @@
+/*
+ * test_fast_elf.c - files that were made to take long
+ */
+#include <stdio.h>
+
+#ifdef __x86_64__
+#include "../../src/source/ptrace/fast/fast.h"
+
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+/*
+ * A file made to take long: as many headers, sections and functions as fit, all of them
+ * near the call. One answer takes no longer than for the largest of honest files.
+ */
+static void made_to_take_long(void **state)
+{
+	enum { SIZE = 1 << 24, SECTIONS = 60000, CALL = SIZE - 64, SYMBOLS = 1 << 23 };
+	uint8_t *file = calloc(1, SIZE);
+	Elf64_Ehdr *h = (Elf64_Ehdr *)file;
+	struct plan plan;
+
+	(void)state;
+	assert_non_null(file);
+	*h = (Elf64_Ehdr){ .e_machine = EM_X86_64,
+		.e_phoff = sizeof(*h),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 256,
+		.e_shoff = 1 << 20,
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = SECTIONS };
+	memcpy(h->e_ident, ELFMAG "\2\1\1", 7);
+	Elf64_Phdr *p = (Elf64_Phdr *)(h + 1);
+	for (int i = 0; i < h->e_phnum; i++)
+		p[i].p_type = PT_GNU_EH_FRAME;
+	p[255] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = SIZE };
+	Elf64_Shdr *s = (Elf64_Shdr *)(file + h->e_shoff);
+	for (int i = 0; i < SECTIONS; i++)
+		s[i] = (Elf64_Shdr){ .sh_type = i % 2 ? SHT_SYMTAB : SHT_DYNSYM,
+			.sh_offset = SYMBOLS,
+			.sh_size = CALL / 2 - 4096 };
+	Elf64_Sym *symbol = (Elf64_Sym *)(file + SYMBOLS);
+	for (unsigned i = 0; (uint8_t *)(symbol + i + 1) < file + CALL - 4096; i++)
+		symbol[i] = (Elf64_Sym){ .st_info = STT_FUNC,
+			.st_shndx = 1,
+			.st_size = 1 + i % 2,
+			.st_value = CALL - 1000 - i % 500 };
+	/* The table of the unwinder: what it has is not believed, but looked at. */
+	memcpy(file + 16384, "\1\x1b\3\x3b\0\0\0\0\0\0\1\0", 12);
+	for (int i = 0; i < 255; i++)
+		p[i].p_offset = 16384;
+	memcpy(file + CALL, "\x0f\x05", 2);
+	struct elf *x = elf_new(file, SIZE);
+	clock_t begin = clock();
+	for (int i = 0; i < 4; i++)
+		elf_plan(x, CALL + i, &plan);
+	assert_true(clock() - begin < 4 * CLOCKS_PER_SEC);
+	elf_free(x);
+	free(file);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(made_to_take_long) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+	puts("1..0 # SKIP no fast path on this machine");
+	return 0;
+}
+#endif

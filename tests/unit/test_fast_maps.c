@@ -1,0 +1,63 @@
+/*
+ * test_fast_maps.c - what /proc/PID/maps says
+ */
+#include <stdio.h>
+
+#ifdef __x86_64__
+#include "../../src/source/ptrace/fast/fast.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+/* What maps_next() tells against what sscanf(3) reads of the same lines. */
+static void all_mappings(void **state)
+{
+	struct maps maps = { 0 };
+	struct mapping m;
+	size_t next = 0, lines = 0;
+
+	(void)state;
+	assert_int_equal(maps_of(&maps, getpid()), 0);
+	for (char *line = maps.text; *line; line = strchr(line, '\n') + 1, lines++) {
+		unsigned long from, to, offset, inode;
+		unsigned major, minor;
+		char mode[5];
+		int path = 0;
+		assert_int_equal(sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &from, &to,
+					 mode, &offset, &major, &minor, &inode, &path),
+			7);
+		assert_true(maps_next(&maps, &next, &m));
+		assert_int_equal(m.from, from);
+		assert_int_equal(m.to, to);
+		assert_int_equal(m.offset, offset);
+		assert_int_equal(m.inode, inode);
+		assert_int_equal(m.dev, (uint64_t)major << 32 | minor);
+		assert_memory_equal(m.mode, mode, 4);
+		size_t len = strcspn(line, "\n");
+		assert_int_equal(m.path_len, (size_t)path < len ? len - path : 0);
+		assert_memory_equal(m.path, line + len - m.path_len, m.path_len);
+	}
+	assert_false(maps_next(&maps, &next, &m));
+	assert_true(lines > 10);
+	maps_free(&maps);
+	assert_int_equal(maps_of(&maps, -1), -ENOENT);
+	maps_free(&maps);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(all_mappings) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+	puts("1..0 # SKIP no fast path on this machine");
+	return 0;
+}
+#endif
