@@ -216,8 +216,6 @@ struct fast_dir {
 /* About a tenth of a second: in which others, who are not traced, may change paths. */
 enum { OTHERS_TICKS = 1 << 28 };
 
-enum { IN_LOADER, IN_LIBRARY }; /* fast_meanwhile() */
-
 enum { RING_PARTS = 1024, FAST_DIRS = 512, FAST_LATE = 64 };
 
 struct fast {
@@ -238,14 +236,14 @@ struct fast {
 	struct {
 		pid_t of; /* 0: none */
 		int fd;
-	} mem;                /* of the task that stands: stand_mem() */
-	struct map texts;     /* analysed files, by device and inode */
-	unsigned nkept;       /* how many of them stay mapped */
-	unsigned foreseen;    /* what was looked at before it was called: in_common() */
-	struct map ends;      /* file -> struct file_end, where somebody appends */
-	unsigned cutting;     /* tasks in calls that may change that */
-	struct map known;     /* path as it was given, inode -> file */
-	struct map links;     /* real path, mounts -> what was said of it: links.c */
+	} mem;             /* of the task that stands: stand_mem() */
+	struct map texts;  /* analysed files, by device and inode */
+	unsigned nkept;    /* how many of them stay mapped */
+	unsigned foreseen; /* of what was looked at before it was called: in_common() */
+	struct map ends;   /* file -> struct file_end, where somebody appends */
+	unsigned cutting;  /* tasks in calls that may change that */
+	struct map known;  /* path as it was given, inode -> file */
+	struct map links;  /* real path, mounts -> what was said of it: links.c */
 	struct map link_dirs; /* directory -> there are, or were, some below it */
 	uint64_t nshared;     /* files that were given other names */
 	struct map followed;  /* real path of a link that led to a directory of dir */
@@ -345,7 +343,8 @@ void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
 unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES],
 	uint64_t *out, unsigned max);
 bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at);
-void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES]);
+void text_foresee(struct fast *f, const char *path, struct code *c, uint64_t around,
+	const bool wanted[NSHAPES]);
 void text_met(struct space *s, uint64_t at);
 unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET]);
 void texts_free(struct fast *f);

@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,14 +155,47 @@ int fast_try(char *why, size_t size)
 	return say(why, size, try_hook() < 0 ? "the self-test has failed" : NULL);
 }
 
-/* In the code of what nearly every program has in common with us. 0: we have none. */
-static uint64_t in_common(unsigned n)
+/*
+ * What nearly every program has in common with us, and where in it calls are: in the
+ * loader everywhere, in the C library around some of its functions. The order is that in
+ * which a program comes to them.
+ */
+static unsigned in_common(uint64_t at[])
 {
 	const Elf64_Ehdr *loader = (const Elf64_Ehdr *)getauxval(AT_BASE);
+	unsigned n = 0;
 
-	return n == IN_LIBRARY ? (uintptr_t)&getpid
-	       : loader        ? (uintptr_t)loader + loader->e_entry
-			       : 0;
+	at[n++] = loader ? (uintptr_t)loader + loader->e_entry : 0;
+	at[n++] = (uintptr_t)&read;
+	at[n++] = (uintptr_t)&mmap;
+	return n;
+}
+
+struct seen {
+	struct fast *fast;
+	uint64_t around;
+};
+
+/* Of one of our own libraries: its code, if the address is in it. */
+static int foresee(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct seen *s = arg;
+	bool wanted[NSHAPES];
+
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *p = &info->dlpi_phdr[i];
+		struct code c = { .from = info->dlpi_addr + p->p_vaddr,
+			.to = info->dlpi_addr + p->p_vaddr + p->p_filesz,
+			.offset = p->p_offset };
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || s->around < c.from ||
+			s->around >= c.to)
+			continue;
+		fast_common(wanted);
+		text_foresee(s->fast, info->dlpi_name, &c, s->around, wanted);
+		return 1;
+	}
+	return 0;
 }
 
 /*
@@ -170,16 +204,15 @@ static uint64_t in_common(unsigned n)
  */
 void fast_meanwhile(struct tracer *t)
 {
-	bool wanted[NSHAPES];
-	uint64_t at;
+	struct fast *f = t->fast;
+	uint64_t at[8];
+	unsigned n = in_common(at);
 
-	if (!t->fast || !t->launch || !t->launch->dispatched ||
-		t->fast->foreseen > IN_LIBRARY)
+	if (!f || !t->launch || !t->launch->dispatched || f->foreseen >= n)
 		return;
-	fast_common(wanted);
-	maps_forget(&t->fast->maps);
-	at = in_common(t->fast->foreseen++);
-	if (at)
-		text_foresee(t->fast, at, wanted);
-	maps_forget(&t->fast->maps);
+	for (unsigned from = f->foreseen; f->foreseen < (from ? n : 1); f->foreseen++) {
+		struct seen s = { f, at[f->foreseen] };
+		if (s.around)
+			dl_iterate_phdr(foresee, &s);
+	}
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -206,9 +207,7 @@ static uint8_t *load(const struct text *x, pid_t tid, const struct mapping *m, i
 		return NULL;
 	void *file = !is_same(x, &st)
 			     ? MAP_FAILED
-			     : mmap(NULL, x->size, PROT_READ,
-				       MAP_PRIVATE | (x->size <= MUCH ? MAP_POPULATE : 0),
-				       *fd, 0);
+			     : mmap(NULL, x->size, PROT_READ, MAP_PRIVATE, *fd, 0);
 	if (file != MAP_FAILED)
 		return file;
 	close(*fd);
@@ -306,20 +305,6 @@ bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at)
 	return !code_around(s, at) && !look_around(f, s, tid, at, &c);
 }
 
-/* Before the calls of a mapping are looked for: its file, if that can be kept. */
-static void keep_around(struct fast *f, struct space *s, pid_t tid, uint64_t around)
-{
-	struct code *c = code_around(s, around);
-	struct mapping m;
-	int fd;
-
-	if (!c || c->text->file || find_mapping(f, tid, around, &m) < 0)
-		return;
-	uint8_t *file = load(c->text, tid, &m, &fd);
-	if (file)
-		keep_or_leave(f, c->text, fd, file);
-}
-
 /*
  * mov $nr, %eax, perhaps with others before the syscall. Or xor %eax, %eax. -1: neither.
  */
@@ -360,13 +345,13 @@ static inline bytes calls_at(const uint8_t *p)
 	return (bytes)((*(const bytes *)p == 0x0f) & (*(const bytes *)(p + 1) == 0x05));
 }
 
-/* All of the file, 64 bytes at a time: they are what they are whatever they mean. */
-static void search(struct text *x)
+/* A part of the file, 64 bytes at a time: they are what they are whatever they mean. */
+static void search(struct text *x, size_t from, size_t to)
 {
 	enum { STEP = 64 };
 
-	x->searched = true;
-	for (size_t at = 0; at + STEP < x->size && x->size <= MUCH; at += STEP) {
+	x->ncalls = 0;
+	for (size_t at = from; at + STEP < to; at += STEP) {
 		const uint8_t *p = x->file + at;
 		words any = (words)(calls_at(p) | calls_at(p + 16) | calls_at(p + 32) |
 				    calls_at(p + 48));
@@ -391,8 +376,9 @@ unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES]
 	if (!c || !c->text->file)
 		return 0;
 	struct text *x = c->text;
-	if (!x->searched)
-		search(x);
+	if (!x->searched && x->size <= MUCH)
+		search(x, 0, x->size);
+	x->searched = true;
 	for (unsigned i = 0; i < x->ncalls && n < max; i++)
 		if (wanted[x->call[i].nr] && x->call[i].at >= c->offset &&
 			x->call[i].at - c->offset < c->to - c->from)
@@ -400,18 +386,23 @@ unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES]
 	return n;
 }
 
+/* call: where in the file. */
+static void meet(struct text *x, uint64_t call)
+{
+	for (unsigned i = 0; i < x->nmet; i++)
+		if (x->met[i] == call)
+			return;
+	if (x->nmet < TEXT_MET && call <= UINT32_MAX)
+		x->met[x->nmet++] = (uint32_t)call;
+}
+
 /* A process has made a call there, of those that can go through the hook. */
 void text_met(struct space *s, uint64_t at)
 {
-	struct code *c = code_around(s, at);
-	struct text *x = c ? c->text : NULL;
-	uint64_t in_file = c ? at - c->from + c->offset : 0;
+	const struct code *c = code_around(s, at);
 
-	for (unsigned i = 0; x && i < x->nmet; i++)
-		if (x->met[i] == in_file)
-			return;
-	if (x && x->nmet < TEXT_MET && in_file <= UINT32_MAX)
-		x->met[x->nmet++] = (uint32_t)in_file;
+	if (c)
+		meet(c->text, at - c->from + c->offset);
 }
 
 /* Addresses of calls in the mapping around an address that others have met. */
@@ -485,22 +476,49 @@ void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
 	}
 }
 
-/*
- * Before there is a task: what any will call from the file that is mapped around an
- * address of our own.
- */
-void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES])
+/* A file that is mapped in our own memory. false: it cannot be kept, or there is none. */
+static bool keep_own(struct fast *f, const char *path, struct code *c)
 {
-	struct space here = { .refs = 1 };
-	uint64_t call[TEXT_MET];
-	struct plan plan[TEXT_MET];
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	if (!text_look(f, &here, getpid(), around))
+	if (fd < 0)
+		return false;
+	bool is = !fstat(fd, &st) && S_ISREG(st.st_mode);
+	const struct mapping m = { .dev = (uint64_t)major(st.st_dev) << 32 |
+					  minor(st.st_dev),
+		.inode = st.st_ino };
+	struct text *x = c->text = is ? text_of(f, &m, &st) : NULL;
+	void *file = x && !x->file ? mmap(NULL, x->size, PROT_READ, MAP_PRIVATE, fd, 0)
+				   : MAP_FAILED;
+	if (file != MAP_FAILED)
+		keep_or_leave(f, x, fd, file);
+	else
+		close(fd);
+	return x && x->file;
+}
+
+/*
+ * Before there is a task: what any will call from a file that we have mapped as well, by
+ * what stands around an address of ours.
+ */
+void text_foresee(struct fast *f, const char *path, struct code *c, uint64_t around,
+	const bool wanted[NSHAPES])
+{
+	enum { SMALL = 0x40000, BEFORE = 0x2000, BEHIND = 0x6000 };
+	const uint64_t size = c->to - c->from, at = around - c->from;
+	const bool all = size <= SMALL;
+	struct plan p;
+
+	if (at >= size || !keep_own(f, path, c))
 		return;
-	keep_around(f, &here, getpid(), around);
-	unsigned n = text_calls(&here, around, wanted, call, TEXT_MET);
-	text_plans(f, &here, getpid(), call, n, plan);
-	for (unsigned i = 0; i < n; i++)
-		if (plan[i].length)
-			text_met(&here, call[i]);
+	struct text *x = c->text;
+	uint64_t from = c->offset + (all || at < BEFORE ? 0 : at - BEFORE),
+		 to = c->offset + (all || size - at < BEHIND ? size : at + BEHIND);
+	if (x->searched || to > x->size)
+		return;
+	search(x, from, to);
+	for (unsigned i = 0; i < x->ncalls; i++)
+		if (wanted[x->call[i].nr] && !plan_with(x, x->file, x->call[i].at, &p))
+			meet(x, x->call[i].at);
 }
