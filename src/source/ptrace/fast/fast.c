@@ -38,6 +38,16 @@ static int make_filter(
 	return 0;
 }
 
+/* FILTER_FIRST, FILTER_SECOND, made when one is needed. NULL: it cannot be. */
+const struct filter_code *fast_filter(struct tracer *t, enum filter_part part)
+{
+	bool first = part == FILTER_FIRST;
+	struct filter_code *f = first ? &t->fast->first : &t->fast->seal;
+	int err = f->code ? 0 : make_filter(t, part, f, first ? FILTER_MAX : SEAL_MAX);
+
+	return err < 0 ? NULL : f;
+}
+
 int fast_open(struct tracer *t, unsigned after)
 {
 	struct fast *f = t->fast = calloc(1, sizeof(*f));
@@ -50,10 +60,9 @@ int fast_open(struct tracer *t, unsigned after)
 	bool outlived = t->dispatch && !t->launch;
 	f->guards = outlived ? guards_new() : NULL;
 	int err = !f->track || (outlived && !f->guards) ? -ENOMEM : 0;
-	if (!err)
-		err = make_filter(t, FILTER_FIRST, &f->first, FILTER_MAX);
-	if (!err)
-		err = make_filter(t, FILTER_SECOND, &f->seal, SEAL_MAX);
+	if (!err && !t->dispatch &&
+		(!fast_filter(t, FILTER_FIRST) || !fast_filter(t, FILTER_SECOND)))
+		err = -E2BIG;
 	if (err < 0) {
 		fast_close(t);
 		return err;

@@ -34,6 +34,7 @@
 #define IOPS_FAST_FAST_H
 
 #include "iops/fdtrack.h"
+#include "iops/launch.h"
 #include "iops/map.h"
 #include "iops/syscalls.h"
 #include "layout.h"
@@ -229,7 +230,7 @@ struct fast {
 	struct filter_code {
 		struct sock_filter *code;
 		uint16_t n;
-	} first, seal; /* FILTER_FIRST, FILTER_SECOND */
+	} first, seal; /* fast_filter() */
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
@@ -518,6 +519,7 @@ void drain_task(struct tracer *t, struct task *k);
  * tracer.fast is NULL. */
 struct __ptrace_syscall_info;
 int fast_open(struct tracer *t, unsigned after);
+const struct filter_code *fast_filter(struct tracer *t, enum filter_part part);
 void fast_meanwhile(struct tracer *t);
 void fast_close(struct tracer *t);
 void fast_new(struct tracer *t, struct task *k);

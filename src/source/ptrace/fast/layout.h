@@ -14,7 +14,6 @@
 #define TABLES_AT     (HOOK_AT + 0x2000)
 #define HOOK_SIZE     0x10000
 #define FILTERS_AT    (HOOK_AT + 0x3000)
-#define HOOK_USED     0x4000
 #define SLOTS_AT      (HOOK_AT + HOOK_SIZE)
 #define WINDOW_END    0x80000000 /* HOOK_AT + 2^28: the stubs test for it */
 

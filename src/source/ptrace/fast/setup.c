@@ -95,32 +95,34 @@ static uint64_t find_gap(struct maps *maps, pid_t tid, uint64_t near)
 }
 
 /* A filter's program; n: its length as it is to be told for now. */
-static void fill_filter(
-	const struct filter_code *f, uint16_t n, uint64_t at, uint8_t page[HOOK_USED])
+static int write_filter(int mem, uint64_t at, const struct filter_code *f, uint16_t n)
 {
-	const uint64_t code = at + 16;
-	uint8_t *to = page + (at - HOOK_AT);
+	struct {
+		uint16_t n;
+		uint64_t code;
+		struct sock_filter filter[FILTER_MAX];
+	} to = { .n = n, .code = at + offsetof(typeof(to), filter) };
 
-	memcpy(to, &n, sizeof(n));
-	memcpy(to + 8, &code, sizeof(code));
-	memcpy(to + 16, f->code, f->n * sizeof(*f->code));
+	if (n)
+		memcpy(to.filter, f->code, n * sizeof(*f->code));
+	return mem_write(
+		mem, at, &to, offsetof(typeof(to), filter) + n * sizeof(*f->code));
 }
 
-/* The second filter is for now where there is the first one; both are for later where
- * calls are dispatched. */
-static void fill_filters(struct tracer *t, struct task *k, uint8_t page[HOOK_USED])
+/* The second filter is for now where there is the first one. */
+static int write_seal(struct tracer *t, const struct task *k, int mem)
 {
-	const struct fast *f = t->fast;
+	const struct filter_code *f =
+		k->filtered && !k->sealed ? fast_filter(t, FILTER_SECOND) : NULL;
 
-	if (!t->launch)
-		return;
-	fill_filter(&f->seal, k->filtered && !k->sealed ? f->seal.n : 0, SEAL_AT, page);
-	fill_filter(&f->first, 0, FILTER_AT, page);
+	if (!f)
+		return k->filtered && !k->sealed ? -ENOMEM : 0;
+	return write_filter(mem, SEAL_AT, f, f->n);
 }
 
 static int fill(struct tracer *t, struct task *k)
 {
-	uint8_t page[HOOK_USED];
+	uint8_t page[SEAL_AT - HOOK_AT];
 	int mem = mem_open(k->tid);
 
 	if (mem < 0)
@@ -128,15 +130,16 @@ static int fill(struct tracer *t, struct task *k)
 	memset(page, 0xcc, sizeof(page));
 	memcpy(page, hook_code, hook_end - hook_code);
 	memcpy(page + (SETUP_AT - HOOK_AT), setup_code, setup_end - setup_code);
-	memset(page + (TABLES_AT - HOOK_AT), 0, HOOK_USED - (TABLES_AT - HOOK_AT));
+	memset(page + (TABLES_AT - HOOK_AT), 0, SEAL_AT - TABLES_AT);
 	memcpy(page + (SHAPES_AT - HOOK_AT), t->fast->shape, NSHAPES);
 	memcpy(page + (NAME_AT - HOOK_AT), "iops", 5);
 	const uint64_t action[3] = { IN_SETUP(setup_orphan),
 		SA_SIGINFO | SA_ONSTACK | 0x04000000 /* SA_RESTORER */,
 		IN_SETUP(setup_orphan) };
 	memcpy(page + (ACTION_AT - HOOK_AT), action, sizeof(action));
-	fill_filters(t, k, page);
-	int err = mem_write(mem, HOOK_AT, page, HOOK_USED);
+	int err = mem_write(mem, HOOK_AT, page, sizeof(page));
+	if (!err && t->launch)
+		err = write_seal(t, k, mem);
 	close(mem);
 	return err;
 }
@@ -399,12 +402,6 @@ int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s)
 	return err ? err : barrier(t, k, s, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
 }
 
-/* The length of a filter's program as the task is to see it. */
-static int tell_length(int mem, uint64_t at, uint16_t n)
-{
-	return mem_write(mem, at, &n, sizeof(n));
-}
-
 /* Whether the second page is what it was: the target may have changed its memory. */
 static bool is_there(struct tracer *t, const struct task *k)
 {
@@ -447,18 +444,22 @@ static void be_under(struct tracer *t, struct task *k, void *arg)
  */
 int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all)
 {
-	const struct fast *f = t->fast;
+	const struct filter_code *first = fast_filter(t, FILTER_FIRST),
+				 *second = fast_filter(t, FILTER_SECOND);
 	struct user_regs_struct r = s->entry;
-	int mem = is_there(t, k) ? mem_open(k->tid) : -EFAULT;
+	int mem = !first || !second ? -ENOMEM
+		  : is_there(t, k)  ? mem_open(k->tid)
+				    : -EFAULT;
 
 	if (mem < 0)
 		return mem;
 	r.r12 = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 	if (k->process->ntasks > 1)
 		r.r12 |= SECCOMP_FILTER_FLAG_TSYNC;
-	int err = tell_length(mem, FILTER_AT, k->filtered ? 0 : f->first.n);
+	int err = write_filter(mem, FILTER_AT, first, k->filtered ? 0 : first->n);
 	if (!err)
-		err = tell_length(mem, SEAL_AT, all && !k->sealed ? f->seal.n : 0);
+		err = write_filter(
+			mem, SEAL_AT, second, all && !k->sealed ? second->n : 0);
 	close(mem);
 	if (!err)
 		err = run(t, k, &r, setup_filter, setup_filter_trap);
