@@ -46,6 +46,28 @@ for i in range(5): subprocess.run(["grep", "^Seccomp:", "/proc/self/status"])')"
 is "what the command itself becomes is not" "$(seccomp -- sh -c 'exec env grep ^Seccomp: /proc/self/status')" "Seccomp: 0 "
 is "not a call of a short program stops" "$(json p.json 'j["run"]["fast_path"]["stopped"], j["run"]["fast_path"]["operations"] > 0')" "(0, True)"
 
+# What the parent has called from the child has too, before and after it changes its code.
+cat >code.py <<'EOP'
+import ctypes, mmap, os, subprocess, sys
+lib = ctypes.CDLL(sys.argv[1])
+fd = os.open("/dev/null", os.O_WRONLY)
+at = ctypes.cast(lib.plug_write, ctypes.c_void_p).value
+def protect(how): assert not ctypes.CDLL(None).mprotect(ctypes.c_void_p(at & ~4095), 8192, how)
+def work(): return [lib.plug_write(fd, b"abc", 3) for i in range(20)]
+if len(sys.argv) > 2:
+    protect(mmap.PROT_READ | mmap.PROT_WRITE)
+    ctypes.memmove(at + 1, b"\x27", 1) # getpid
+    protect(mmap.PROT_READ | mmap.PROT_EXEC)
+    print(work() == [os.getpid()] * 20)
+else:
+    print(work() == [3] * 20)
+    sys.stdout.flush()
+    if os.fork() == 0: os.execv(sys.executable, [sys.executable, sys.argv[0], sys.argv[1], "child"])
+    print(os.wait()[1], work() == [3] * 20)
+EOP
+is "code that a child changes is what it runs" "$(run -- $PY code.py "$HELP/plug1.so" | tr '\n' ' ')" "True True 0 True 0 True "
+is "... and the rest is counted" "$(json got.json '[f["write"]["operations"] for f in j["by"]["file"] if f["path"] == "/dev/null"]')" "[40]"
+
 cat >sys.py <<'EOP'
 import ctypes, mmap, os, signal, sys, threading
 hits = []

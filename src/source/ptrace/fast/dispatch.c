@@ -77,7 +77,7 @@ static void prepare(struct tracer *t, struct task *k)
 			text_look(t->fast, sp, k->tid, s.regs.rip);
 		err = setup_space(t, k, &s, s.regs.rip);
 	}
-	if (!err && t->launch && patch_met(t, k, &s, s.regs.rip) == -ESRCH)
+	if (!err && t->launch && ahead_met(t, k, &s, s.regs.rip) == -ESRCH)
 		err = -ESRCH;
 	if (!err && t->fast->guards)
 		err = handler_set(t, k, &s, ACTION_AT);
@@ -348,7 +348,7 @@ static int at_site(struct tracer *t, struct task *k, struct user_regs_struct *r)
 		return 0;
 	if (t->launch && s->state == SITE_COLD && space_is_alone(sp) &&
 		text_look(t->fast, sp, k->tid, r->rip - 2)) {
-		if (patch_ahead(t, k, r->rip - 2) < 0)
+		if (ahead_of_code(t, k, r->rip - 2) < 0)
 			return -ESRCH;
 		s = space_find(sp, r->rip - 2);
 	}

@@ -6,6 +6,7 @@
  *   drain.c    rings to records, in the order of their time
  *   mend.c     a task that a signal stops inside the hook, back to its call site
  *   patch.c    hot call sites to jumps
+ *   ahead.c    call sites that are patched before they are hot
  *   stub.c     the code that a call site jumps to, and the jump
  *   dispatch.c calls that raise a signal, where there is no filter
  *   stand.c    a task that stands still, and calls made in its name
@@ -489,9 +490,9 @@ struct user_regs_struct;
 int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops);
 int patch_lean(struct tracer *t, struct task *k, uint64_t at);
 int patch_dispatched(struct tracer *t, struct task *k, uint64_t at);
-int patch_ahead(struct tracer *t, struct task *k, uint64_t around);
-int patch_met(struct tracer *t, struct task *k, struct stand *st, uint64_t around);
-int patch_ahead_of_threads(struct tracer *t, struct task *k);
+int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,
+	const struct plan *p, struct stub_code *c);
+
 void patch_restore(struct space *sp, pid_t tid);
 int patch_before_threads(struct tracer *t, struct task *k, uint64_t at);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
@@ -554,6 +555,11 @@ int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void spawn_born(struct task *k);
 bool spawn_is_plain(
 	const struct tracer *t, const struct task *parent, const struct task *child);
+
+/* ahead.c: 0, or -errno; after -ESRCH the task stands elsewhere. */
+int ahead_met(struct tracer *t, struct task *k, struct stand *st, uint64_t around);
+int ahead_of_code(struct tracer *t, struct task *k, uint64_t around);
+int ahead_of_threads(struct tracer *t, struct task *k);
 
 /* dispatch.c: likewise nothing unless tracer.dispatch. */
 bool dispatch_can(const struct task *k);

@@ -114,8 +114,10 @@ static int write_all(struct tracer *t, struct task *k, struct stand *st, struct 
 	return err;
 }
 
-/* What a plan makes of a site: its place in a stub, and what is to be there. */
-static int draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,
+/* What a plan makes of a site: its place in a stub, and what is to be there. 0, or
+ * -errno.
+ */
+int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,
 	const struct plan *p, struct stub_code *c)
 {
 	struct stubs *page = NULL;
@@ -151,67 +153,8 @@ static int patch(struct tracer *t, struct task *k, struct stand *st, uint64_t at
 		err = setup_space(t, k, st, at);
 	struct site *s = err ? NULL : space_find(k->space, at);
 	if (!err)
-		err = draft(t, k, st, s, &p, &c);
+		err = patch_draft(t, k, st, s, &p, &c);
 	return err < 0 ? err : write_all(t, k, st, s, &c);
-}
-
-/* Stubs that follow each other are written at once. 0, or -errno. */
-static int write_stubs(int mem, const struct stub_code *stub, unsigned n)
-{
-	uint8_t bytes[4096];
-	int err = 0;
-
-	for (unsigned i = 0, end; i < n && !err; i = end) {
-		size_t len = 0;
-		for (end = i; end < n && stub[end].at == stub[i].at + len &&
-			      len + STUB_SIZE <= sizeof(bytes);
-			end++, len += STUB_SIZE)
-			memcpy(bytes + len, stub[end].byte, STUB_SIZE);
-		err = mem_write(mem, stub[i].at, bytes, len);
-	}
-	return err;
-}
-
-static int write_jump(int mem, struct site *s)
-{
-	struct stub_code c;
-	int err = 0;
-
-	if (s->cave) {
-		stub_jump(&c, s->cave, s->stub);
-		err = mem_write(mem, s->cave, c.byte, STUB_JUMP);
-	}
-	s->state = SITE_PATCHED;
-	return err ? err : mem_write(mem, s->patch, s->now, s->length);
-}
-
-/*
- * Several sites of an address space in which nobody else runs, up to TEXTS_MAX. Those
- * that cannot be patched are left as they are. 0, or -errno.
- */
-static int patch_many(struct tracer *t, struct task *k, struct stand *st,
-	const uint64_t *at, unsigned n)
-{
-	struct plan plan[TEXTS_MAX];
-	struct stub_code stub[TEXTS_MAX];
-	uint64_t drafted[TEXTS_MAX];
-	unsigned ndrafted = 0;
-	int err = 0;
-
-	text_plans(t->fast, k->space, k->tid, at, n, plan);
-	for (unsigned i = 0; i < n && (!err || err == -ENOEXEC); i++) {
-		struct site *s = plan[i].length ? space_site(k->space, at[i]) : NULL;
-		if (!s || s->state != SITE_COLD)
-			continue;
-		err = draft(t, k, st, s, &plan[i], &stub[ndrafted]);
-		if (!err)
-			drafted[ndrafted++] = at[i];
-	}
-	int mem = err == -ESRCH ? err : stand_mem(t->fast, k->tid);
-	err = mem < 0 ? mem : write_stubs(mem, stub, ndrafted);
-	for (unsigned i = 0; i < ndrafted && !err; i++)
-		err = write_jump(mem, space_find(k->space, drafted[i]));
-	return err;
 }
 
 /* With a slot that its gs leads to. */
@@ -286,52 +229,6 @@ static bool is_patched(struct task *k, struct site *s)
 	return false;
 }
 
-/*
- * What threads are likely to call from the code around an address, while that takes no
- * breakpoints. 0, or -errno.
- */
-static int patch_likely(
-	struct tracer *t, struct task *k, struct stand *st, uint64_t around)
-{
-	enum { MANY = 160 };
-	bool wanted[NSHAPES];
-	uint64_t call[MANY];
-	int err = 0;
-
-	fast_likely(wanted);
-	unsigned n = text_calls(k->space, around, wanted, call, MANY);
-	for (unsigned i = 0; i < n && err != -ESRCH; i += TEXTS_MAX)
-		err = patch_many(
-			t, k, st, call + i, n - i < TEXTS_MAX ? n - i : TEXTS_MAX);
-	return err;
-}
-
-/* What others have called from the code around an address, which text_look() has been
- * asked about. 0, or -errno. */
-int patch_met(struct tracer *t, struct task *k, struct stand *st, uint64_t around)
-{
-	uint64_t call[TEXT_MET];
-	unsigned n = text_met_before(k->space, around, call);
-
-	return n ? patch_many(t, k, st, call, n) : 0;
-}
-
-/*
- * At the stop of a call, the first one from a mapping: all that others have met there. 0,
- * or -ESRCH.
- */
-int patch_ahead(struct tracer *t, struct task *k, uint64_t around)
-{
-	struct stand st;
-
-	if (stand_begin(t, k, &st) < 0)
-		return 0;
-	if (patch_met(t, k, &st, around) == -ESRCH)
-		return -ESRCH;
-	stand_same(k, &st);
-	return 0;
-}
-
 /* At the stop of a call. Results as those of patch_hot(). */
 static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 {
@@ -352,25 +249,6 @@ static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 		stand_end(k, &st, at);
 	}
 	return 1;
-}
-
-/* Before the first thread, at the stop of its call. 0, or -ESRCH. */
-int patch_ahead_of_threads(struct tracer *t, struct task *k)
-{
-	struct space *sp = k->space;
-	struct stand st;
-	int err = 0;
-
-	sp->threads = true;
-	if (stand_begin(t, k, &st) < 0)
-		return 0;
-	for (unsigned i = 0; i < SPACE_CODES && err != -ESRCH; i++)
-		if (sp->code[i].to)
-			err = patch_likely(t, k, &st, sp->code[i].from);
-	if (err == -ESRCH)
-		return err;
-	stand_same(k, &st);
-	return 0;
 }
 
 /*

@@ -115,7 +115,7 @@ int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r)
 
 	/* Sites can be patched without breakpoints for the last time. */
 	if (flags & CLONE_THREAD && !sp->threads && !sp->undone && t->fast->after > 1 &&
-		space_is_alone(sp) && patch_ahead_of_threads(t, k) < 0)
+		space_is_alone(sp) && ahead_of_threads(t, k) < 0)
 		return -ESRCH;
 	if (!(flags & CLONE_THREAD) && !k->filtered && k->process->spawns >= FEW &&
 		filter_first(t, k) < 0)

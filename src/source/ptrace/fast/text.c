@@ -15,7 +15,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 enum { JUMP = 5 };
@@ -430,48 +429,16 @@ int text_plan(struct fast *f, struct space *s, pid_t tid, uint64_t at, struct pl
 	return err < 0 ? err : plan_there(f, c, tid, at, out);
 }
 
-/* One part of the memory of a task, to be read with others. */
-struct part {
-	struct iovec mine[2 * TEXTS_MAX], theirs[2 * TEXTS_MAX];
-	uint8_t now[2 * TEXTS_MAX][16];
-	unsigned n;
-};
-
-static void add_part(struct part *p, uint64_t at, size_t len)
-{
-	p->mine[p->n] = (struct iovec){ p->now[p->n], len };
-	p->theirs[p->n] = (struct iovec){ (void *)(uintptr_t)at, len };
-	p->n++;
-}
-
 /*
- * The same for several calls, up to TEXTS_MAX, where it was looked before. Those that
- * cannot be patched get a length of 0.
+ * The same for several calls, where it was looked before; what is there in the memory of
+ * the task is still to be compared. Those that cannot be patched get a length of 0.
  */
 void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
 	unsigned n, struct plan *out)
 {
-	struct part p = { .n = 0 };
-
 	for (unsigned i = 0; i < n; i++) {
 		struct code *c = code_around(s, at[i]);
 		if (!c || plan_in(f, c, tid, at[i], &out[i]) < 0)
-			out[i].length = 0;
-		if (!out[i].length)
-			continue;
-		add_part(&p, at[i] + out[i].patch, out[i].length);
-		if (out[i].cave)
-			add_part(&p, at[i] + out[i].cave, JUMP);
-	}
-	ssize_t got = process_vm_readv(tid, p.mine, p.n, p.theirs, p.n, 0);
-	for (unsigned i = 0, j = 0; i < n; i++) {
-		if (!out[i].length)
-			continue;
-		got -= out[i].length + (out[i].cave ? JUMP : 0);
-		bool same = got >= 0 && !memcmp(p.now[j++], out[i].old, out[i].length);
-		if (out[i].cave)
-			same = !memcmp(p.now[j++], out[i].old + 2, JUMP) && same;
-		if (!same)
 			out[i].length = 0;
 	}
 }

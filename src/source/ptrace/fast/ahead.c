@@ -1,0 +1,272 @@
+/*
+ * ahead.c - call sites that are patched before they are hot
+ *
+ * In an address space in which nobody else runs: those that other processes have met in
+ * the same file, and before the first thread begins those that threads are likely to
+ * call. Many together take less time than a few one by one, most of all where they are
+ * near each other: a page is read once and written once.
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+/* Memory of the task. */
+struct part {
+	uint64_t from;
+	size_t len;
+	uint8_t byte[4096];
+};
+
+/* A site with all that it changes: from lo to below hi. */
+struct change {
+	uint64_t at, lo, hi;
+	struct plan plan;
+	struct part *in;
+};
+
+enum { PARTS = 12 };
+
+/* Of several sites, before any of them is changed. */
+struct work {
+	struct change change[TEXTS_MAX];
+	unsigned n;
+	struct part part[PARTS];
+	unsigned nparts;
+	struct stub_code stub[TEXTS_MAX];
+	unsigned nstubs;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	return x->lo < y->lo ? -1 : x->lo > y->lo;
+}
+
+static void find_changes(
+	struct tracer *t, struct task *k, const uint64_t *at, unsigned n, struct work *w)
+{
+	struct plan plan[TEXTS_MAX];
+
+	w->n = 0;
+	text_plans(t->fast, k->space, k->tid, at, n, plan);
+	for (unsigned i = 0; i < n; i++) {
+		const struct plan *p = &plan[i];
+		uint64_t lo = at[i] + (uint64_t)p->patch, hi = lo + p->length;
+		const struct site *s = p->length ? space_site(k->space, at[i]) : NULL;
+		if (!s || s->state != SITE_COLD)
+			continue;
+		if (p->cave) {
+			uint64_t cave = at[i] + (uint64_t)p->cave;
+			lo = cave < lo ? cave : lo;
+			hi = cave + STUB_JUMP > hi ? cave + STUB_JUMP : hi;
+		}
+		w->change[w->n++] = (struct change){ at[i], lo, hi, *p, NULL };
+	}
+	qsort(w->change, w->n, sizeof(*w->change), by_place);
+}
+
+/* Which parts of the memory changes are in, from the first of them on: as many of them as
+ * there is room for. How many. */
+static unsigned find_parts(struct work *w, unsigned first)
+{
+	unsigned i = first;
+
+	w->nparts = 0;
+	for (; i < w->n; i++) {
+		struct change *c = &w->change[i];
+		struct part *p = w->nparts ? &w->part[w->nparts - 1] : NULL;
+		if (!p || c->hi - p->from > sizeof(p->byte)) {
+			if (w->nparts == PARTS || (p && c->lo < p->from + p->len))
+				break;
+			p = &w->part[w->nparts++];
+			p->from = c->lo;
+			p->len = 0;
+		}
+		p->len = c->hi - p->from > p->len ? c->hi - p->from : p->len;
+		c->in = p;
+	}
+	return i - first;
+}
+
+static bool read_parts(pid_t tid, struct work *w)
+{
+	struct iovec mine[PARTS], theirs[PARTS];
+	size_t len = 0;
+
+	for (unsigned i = 0; i < w->nparts; i++) {
+		struct part *p = &w->part[i];
+		mine[i] = (struct iovec){ p->byte, p->len };
+		theirs[i] = (struct iovec){ (void *)(uintptr_t)p->from, p->len };
+		len += p->len;
+	}
+	return process_vm_readv(tid, mine, w->nparts, theirs, w->nparts, 0) ==
+	       (ssize_t)len;
+}
+
+static uint8_t *byte_at(const struct change *c, uint64_t at)
+{
+	return c->in->byte + (at - c->in->from);
+}
+
+/* Whether there is what the plan was made for. */
+static bool is_as_planned(const struct change *c)
+{
+	const struct plan *p = &c->plan;
+
+	return !memcmp(byte_at(c, c->at + (uint64_t)p->patch), p->old, p->length) &&
+	       (!p->cave || !memcmp(byte_at(c, c->at + (uint64_t)p->cave), p->old + 2,
+				    STUB_JUMP));
+}
+
+/* The jump to its stub, in the part that was read. */
+static void put_jump(const struct change *c, struct site *s)
+{
+	struct stub_code jump;
+
+	memcpy(byte_at(c, s->patch), s->now, s->length);
+	if (s->cave) {
+		stub_jump(&jump, s->cave, s->stub);
+		memcpy(byte_at(c, s->cave), jump.byte, STUB_JUMP);
+	}
+	s->state = SITE_PATCHED;
+}
+
+/* Stubs that follow each other are written at once. 0, or -errno. */
+static int write_stubs(int mem, const struct stub_code *stub, unsigned n)
+{
+	uint8_t bytes[4096];
+	int err = 0;
+
+	for (unsigned i = 0, end; i < n && !err; i = end) {
+		size_t len = 0;
+		for (end = i; end < n && stub[end].at == stub[i].at + len &&
+			      len + STUB_SIZE <= sizeof(bytes);
+			end++, len += STUB_SIZE)
+			memcpy(bytes + len, stub[end].byte, STUB_SIZE);
+		err = mem_write(mem, stub[i].at, bytes, len);
+	}
+	return err;
+}
+
+/* Stubs first: nobody gets to what is not there yet. */
+static int write_parts(struct tracer *t, struct task *k, const struct work *w)
+{
+	int mem = stand_mem(t->fast, k->tid);
+	int err = mem < 0 ? mem : write_stubs(mem, w->stub, w->nstubs);
+
+	for (unsigned i = 0; i < w->nparts && !err; i++)
+		err = mem_write(mem, w->part[i].from, w->part[i].byte, w->part[i].len);
+	return err;
+}
+
+/* Some of the changes. 0, or -errno. */
+static int change(struct tracer *t, struct task *k, struct stand *st, struct work *w,
+	unsigned first, unsigned n)
+{
+	int err = 0;
+
+	w->nstubs = 0;
+	if (!read_parts(k->tid, w))
+		return -EFAULT;
+	for (unsigned i = first; i < first + n && (!err || err == -ENOEXEC); i++) {
+		struct change *c = &w->change[i];
+		struct site *s = space_find(k->space, c->at);
+		if (!is_as_planned(c))
+			continue;
+		err = patch_draft(t, k, st, s, &c->plan, &w->stub[w->nstubs]);
+		if (err)
+			continue;
+		w->nstubs++;
+		put_jump(c, s);
+	}
+	return err == -ESRCH ? err : write_parts(t, k, w);
+}
+
+/*
+ * Several sites, up to TEXTS_MAX, of one file. Those that cannot be patched are left as
+ * they are. 0, or -errno.
+ */
+static int patch_many(struct tracer *t, struct task *k, struct stand *st,
+	const uint64_t *at, unsigned n)
+{
+	struct work *w = malloc(sizeof(*w)); /* most of it is not used */
+	int err = w ? 0 : -ENOMEM;
+
+	if (w)
+		find_changes(t, k, at, n, w);
+	for (unsigned i = 0, some; w && i < w->n && !err; i += some) {
+		some = find_parts(w, i);
+		err = change(t, k, st, w, i, some);
+	}
+	free(w);
+	return err;
+}
+
+/*
+ * What threads are likely to call from the code around an address, while that takes no
+ * breakpoints. 0, or -errno.
+ */
+static int patch_likely(
+	struct tracer *t, struct task *k, struct stand *st, uint64_t around)
+{
+	enum { MANY = 160 };
+	bool wanted[NSHAPES];
+	uint64_t call[MANY];
+	int err = 0;
+
+	fast_likely(wanted);
+	unsigned n = text_calls(k->space, around, wanted, call, MANY);
+	for (unsigned i = 0; i < n && err != -ESRCH; i += TEXTS_MAX)
+		err = patch_many(
+			t, k, st, call + i, n - i < TEXTS_MAX ? n - i : TEXTS_MAX);
+	return err;
+}
+
+/* What others have called from the code around an address, which text_look() has been
+ * asked about. 0, or -errno. */
+int ahead_met(struct tracer *t, struct task *k, struct stand *st, uint64_t around)
+{
+	uint64_t call[TEXT_MET];
+	unsigned n = text_met_before(k->space, around, call);
+
+	return n ? patch_many(t, k, st, call, n) : 0;
+}
+
+/*
+ * At the stop of a call, the first one from a mapping: all that others have met there. 0,
+ * or -ESRCH.
+ */
+int ahead_of_code(struct tracer *t, struct task *k, uint64_t around)
+{
+	struct stand st;
+
+	if (stand_begin(t, k, &st) < 0)
+		return 0;
+	if (ahead_met(t, k, &st, around) == -ESRCH)
+		return -ESRCH;
+	stand_same(k, &st);
+	return 0;
+}
+
+/* Before the first thread, at the stop of its call. 0, or -ESRCH. */
+int ahead_of_threads(struct tracer *t, struct task *k)
+{
+	struct space *sp = k->space;
+	struct stand st;
+	int err = 0;
+
+	sp->threads = true;
+	if (stand_begin(t, k, &st) < 0)
+		return 0;
+	for (unsigned i = 0; i < SPACE_CODES && err != -ESRCH; i++)
+		if (sp->code[i].to)
+			err = patch_likely(t, k, &st, sp->code[i].from);
+	if (err == -ESRCH)
+		return err;
+	stand_same(k, &st);
+	return 0;
+}
