@@ -22,32 +22,6 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-static int make_filter(
-	struct tracer *t, enum filter_part part, struct filter_code *out, unsigned most)
-{
-	struct sock_filter code[BPF_MAXINSNS];
-	unsigned n = filter_build(&t->want, part, code);
-
-	if (n > most)
-		return -E2BIG;
-	out->code = malloc(n * sizeof(*code));
-	if (!out->code)
-		return -ENOMEM;
-	memcpy(out->code, code, n * sizeof(*code));
-	out->n = (uint16_t)n;
-	return 0;
-}
-
-/* FILTER_FIRST, FILTER_SECOND, made when one is needed. NULL: it cannot be. */
-const struct filter_code *fast_filter(struct tracer *t, enum filter_part part)
-{
-	bool first = part == FILTER_FIRST;
-	struct filter_code *f = first ? &t->fast->first : &t->fast->seal;
-	int err = f->code ? 0 : make_filter(t, part, f, first ? FILTER_MAX : SEAL_MAX);
-
-	return err < 0 ? NULL : f;
-}
-
 int fast_open(struct tracer *t, unsigned after)
 {
 	struct fast *f = t->fast = calloc(1, sizeof(*f));
@@ -61,7 +35,7 @@ int fast_open(struct tracer *t, unsigned after)
 	f->guards = outlived ? guards_new() : NULL;
 	int err = !f->track || (outlived && !f->guards) ? -ENOMEM : 0;
 	if (!err && !t->dispatch &&
-		(!fast_filter(t, FILTER_FIRST) || !fast_filter(t, FILTER_SECOND)))
+		(!setup_filter(t, FILTER_FIRST) || !setup_filter(t, FILTER_SECOND)))
 		err = -E2BIG;
 	if (err < 0) {
 		fast_close(t);

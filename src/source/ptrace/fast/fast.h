@@ -231,7 +231,7 @@ struct fast {
 	struct filter_code {
 		struct sock_filter *code;
 		uint16_t n;
-	} first, seal; /* fast_filter() */
+	} first, seal; /* setup_filter() */
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
@@ -479,6 +479,7 @@ void stand_forget(struct fast *f);
 bool setup_may_reserve(pid_t tid);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 void setup_close(struct tracer *t, struct task *k);
+const struct filter_code *setup_filter(struct tracer *t, enum filter_part part);
 int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all);
 int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 int setup_trim(struct tracer *t, struct task *k, struct stand *s);
@@ -520,7 +521,6 @@ void drain_task(struct tracer *t, struct task *k);
  * tracer.fast is NULL. */
 struct __ptrace_syscall_info;
 int fast_open(struct tracer *t, unsigned after);
-const struct filter_code *fast_filter(struct tracer *t, enum filter_part part);
 void fast_meanwhile(struct tracer *t);
 void fast_close(struct tracer *t);
 void fast_new(struct tracer *t, struct task *k);

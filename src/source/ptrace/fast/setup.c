@@ -94,6 +94,32 @@ static uint64_t find_gap(struct maps *maps, pid_t tid, uint64_t near)
 	return best;
 }
 
+static int make_filter(
+	struct tracer *t, enum filter_part part, struct filter_code *out, unsigned most)
+{
+	struct sock_filter code[BPF_MAXINSNS];
+	unsigned n = filter_build(&t->want, part, code);
+
+	if (n > most)
+		return -E2BIG;
+	out->code = malloc(n * sizeof(*code));
+	if (!out->code)
+		return -ENOMEM;
+	memcpy(out->code, code, n * sizeof(*code));
+	out->n = (uint16_t)n;
+	return 0;
+}
+
+/* FILTER_FIRST, FILTER_SECOND, made when one is needed. NULL: it cannot be. */
+const struct filter_code *setup_filter(struct tracer *t, enum filter_part part)
+{
+	bool first = part == FILTER_FIRST;
+	struct filter_code *f = first ? &t->fast->first : &t->fast->seal;
+	int err = f->code ? 0 : make_filter(t, part, f, first ? FILTER_MAX : SEAL_MAX);
+
+	return err < 0 ? NULL : f;
+}
+
 /* A filter's program; n: its length as it is to be told for now. */
 static int write_filter(int mem, uint64_t at, const struct filter_code *f, uint16_t n)
 {
@@ -113,7 +139,7 @@ static int write_filter(int mem, uint64_t at, const struct filter_code *f, uint1
 static int write_seal(struct tracer *t, const struct task *k, int mem)
 {
 	const struct filter_code *f =
-		k->filtered && !k->sealed ? fast_filter(t, FILTER_SECOND) : NULL;
+		k->filtered && !k->sealed ? setup_filter(t, FILTER_SECOND) : NULL;
 
 	if (!f)
 		return k->filtered && !k->sealed ? -ENOMEM : 0;
@@ -444,8 +470,8 @@ static void be_under(struct tracer *t, struct task *k, void *arg)
  */
 int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all)
 {
-	const struct filter_code *first = fast_filter(t, FILTER_FIRST),
-				 *second = fast_filter(t, FILTER_SECOND);
+	const struct filter_code *first = setup_filter(t, FILTER_FIRST),
+				 *second = setup_filter(t, FILTER_SECOND);
 	struct user_regs_struct r = s->entry;
 	int mem = !first || !second ? -ENOMEM
 		  : is_there(t, k)  ? mem_open(k->tid)
