@@ -35,7 +35,7 @@ int fast_open(struct tracer *t, unsigned after)
 	f->guards = outlived ? guards_new() : NULL;
 	int err = !f->track || (outlived && !f->guards) ? -ENOMEM : 0;
 	if (!err && !t->dispatch &&
-		(!setup_filter(t, FILTER_FIRST) || !setup_filter(t, FILTER_SECOND)))
+		(!setup_program(t, FILTER_FIRST) || !setup_program(t, FILTER_SECOND)))
 		err = -E2BIG;
 	if (err < 0) {
 		fast_close(t);

@@ -231,7 +231,7 @@ struct fast {
 	struct filter_code {
 		struct sock_filter *code;
 		uint16_t n;
-	} first, seal; /* setup_filter() */
+	} first, seal; /* setup_program() */
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
 	struct maps maps;
@@ -479,7 +479,7 @@ void stand_forget(struct fast *f);
 bool setup_may_reserve(pid_t tid);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 void setup_close(struct tracer *t, struct task *k);
-const struct filter_code *setup_filter(struct tracer *t, enum filter_part part);
+const struct filter_code *setup_program(struct tracer *t, enum filter_part part);
 int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all);
 int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 int setup_trim(struct tracer *t, struct task *k, struct stand *s);

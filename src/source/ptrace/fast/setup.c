@@ -111,7 +111,7 @@ static int make_filter(
 }
 
 /* FILTER_FIRST, FILTER_SECOND, made when one is needed. NULL: it cannot be. */
-const struct filter_code *setup_filter(struct tracer *t, enum filter_part part)
+const struct filter_code *setup_program(struct tracer *t, enum filter_part part)
 {
 	bool first = part == FILTER_FIRST;
 	struct filter_code *f = first ? &t->fast->first : &t->fast->seal;
@@ -139,7 +139,7 @@ static int write_filter(int mem, uint64_t at, const struct filter_code *f, uint1
 static int write_seal(struct tracer *t, const struct task *k, int mem)
 {
 	const struct filter_code *f =
-		k->filtered && !k->sealed ? setup_filter(t, FILTER_SECOND) : NULL;
+		k->filtered && !k->sealed ? setup_program(t, FILTER_SECOND) : NULL;
 
 	if (!f)
 		return k->filtered && !k->sealed ? -ENOMEM : 0;
@@ -470,8 +470,8 @@ static void be_under(struct tracer *t, struct task *k, void *arg)
  */
 int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all)
 {
-	const struct filter_code *first = setup_filter(t, FILTER_FIRST),
-				 *second = setup_filter(t, FILTER_SECOND);
+	const struct filter_code *first = setup_program(t, FILTER_FIRST),
+				 *second = setup_program(t, FILTER_SECOND);
 	struct user_regs_struct r = s->entry;
 	int mem = !first || !second ? -ENOMEM
 		  : is_there(t, k)  ? mem_open(k->tid)
