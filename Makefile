@@ -43,6 +43,8 @@ override CFLAGS += -std=gnu11 -pthread $(WARN) \
            $(if $(COV),--coverage -O0)
 LIBFLAGS := $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
 override CPPFLAGS += -D_GNU_SOURCE -Iinclude -I$(B) -DVERSION='"$(VERSION)"' $(LIBFLAGS) $(if $(FUSE),$(shell $(PKG) --cflags-only-I fuse3))
+# All names are looked up once, not again in each process that is made.
+override LDFLAGS += -Wl,-z,now
 override LDLIBS += $(shell $(PKG) --libs $(filter-out libzstd,$(LINKED)) 2>/dev/null) $(ZSTDLIB) $(if $(FAST),-lZydis) $(if $(BPF),$(BPFLIBS)) -lm -ldl
 # Linked into the program where that can be: they would make each start slower.
 ZSTDLIB := $(or $(filter /%,$(shell $(CC) -print-file-name=libzstd.a)),-lzstd)

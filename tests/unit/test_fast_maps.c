@@ -48,9 +48,48 @@ static void all_mappings(void **state)
 	maps_free(&maps);
 }
 
+static void same(const struct mapping *a, const struct mapping *b)
+{
+	assert_int_equal(a->from, b->from);
+	assert_int_equal(a->to, b->to);
+	assert_int_equal(a->offset, b->offset);
+	assert_int_equal(a->inode, b->inode);
+	assert_int_equal(a->dev, b->dev);
+	assert_memory_equal(a->mode, b->mode, 4);
+	assert_int_equal(a->path_len, b->path_len);
+	assert_memory_equal(a->path, b->path, a->path_len);
+}
+
+/* The one around an address: by asking for it, and where all have been read. */
+static void one_mapping(void **state)
+{
+	struct maps all = { 0 }, asked = { 0 };
+	struct mapping m, one;
+	size_t next = 0;
+
+	(void)state;
+	assert_int_equal(maps_of(&all, getpid()), 0);
+	while (maps_next(&all, &next, &m)) {
+		if (m.path_len == 10 && !memcmp(m.path, "[vsyscall]", 10))
+			continue; /* no mapping, but for /proc/PID/maps */
+		assert_int_equal(maps_at(&all, getpid(), m.from, &one), 0);
+		same(&one, &m);
+		if (*m.path == '[')
+			continue; /* the stack or the heap, which may have grown */
+		assert_int_equal(maps_at(&asked, getpid(), m.to - 1, &one), 0);
+		same(&one, &m);
+	}
+	assert_int_equal(maps_at(&asked, getpid(), 1, &one), -EFAULT);
+	assert_int_equal(maps_at(&all, getpid(), 1, &one), -EFAULT);
+	maps_free(&all);
+	assert_true(maps_at(&all, -1, 1, &one) < 0);
+	maps_free(&asked);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(all_mappings) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(all_mappings),
+		cmocka_unit_test(one_mapping) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

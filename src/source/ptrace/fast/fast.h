@@ -134,12 +134,13 @@ struct maps {
 	char *text;
 	size_t len, cap; /* len 0: not known */
 	pid_t of;
+	char name[4096]; /* of what was asked for last */
 };
 
 struct mapping {
 	uint64_t from, to, offset;
 	uint64_t dev, inode; /* dev: major in the upper half */
-	const char *path;    /* not terminated */
+	const char *path;    /* not terminated; until the next is asked for */
 	size_t path_len;
 	char mode[4];
 };
@@ -333,6 +334,7 @@ void stub_site(struct site *s);
 
 /* maps.c: of a task that stands still. */
 int maps_of(struct maps *m, pid_t tid);
+int maps_at(struct maps *m, pid_t tid, uint64_t at, struct mapping *out);
 bool maps_next(const struct maps *m, size_t *at, struct mapping *out);
 void maps_forget(struct maps *m);
 void maps_free(struct maps *m);

@@ -2,15 +2,18 @@
  * maps.c - what is mapped where, of a task that stands still
  *
  * To read /proc/PID/maps takes the kernel longer than a stop, so it is kept until
- * something is mapped.
+ * something is mapped. Where only one mapping is asked for Linux 6.11 can be asked for
+ * that.
  */
 #include "fast.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 void maps_forget(struct maps *m)
@@ -21,7 +24,8 @@ void maps_forget(struct maps *m)
 void maps_free(struct maps *m)
 {
 	free(m->text);
-	*m = (struct maps){ NULL, 0, 0, 0 };
+	m->text = NULL;
+	m->len = m->cap = 0;
 }
 
 /* At least a page: the kernel makes up one at a time. */
@@ -114,4 +118,68 @@ bool maps_next(const struct maps *m, size_t *at, struct mapping *out)
 	out->path = p;
 	out->path_len = end - p;
 	return true;
+}
+
+/* The mapping around an address, of those that have been read. 0 or -EFAULT. */
+static int find_read(const struct maps *m, uint64_t at, struct mapping *out)
+{
+	size_t next = 0;
+
+	while (maps_next(m, &next, out))
+		if (at >= out->from && at < out->to)
+			return 0;
+	return -EFAULT;
+}
+
+/* linux/fs.h: newer than the C library may be. */
+struct query {
+	uint64_t size, flags, at;
+	uint64_t from, to, mode, page_size, offset, inode;
+	uint32_t major, minor, name_size, build_id_size;
+	uint64_t name, build_id;
+};
+#define QUERY _IOWR('f', 17, struct query)
+enum { QUERY_READ = 1, QUERY_WRITE = 2, QUERY_EXEC = 4, QUERY_SHARED = 8 };
+
+/* -ENOTTY: the kernel cannot be asked. */
+static int ask(struct maps *m, int fd, uint64_t at, struct mapping *out)
+{
+	struct query q = { .size = sizeof(q),
+		.at = at,
+		.name_size = sizeof(m->name),
+		.name = (uintptr_t)m->name };
+
+	*m->name = 0;
+	if (ioctl(fd, QUERY, &q) < 0)
+		return errno == ENOENT ? -EFAULT : -ENOTTY;
+	*out = (struct mapping){ .from = q.from,
+		.to = q.to,
+		.offset = q.offset,
+		.dev = (uint64_t)q.major << 32 | q.minor,
+		.inode = q.inode,
+		.path = m->name,
+		.path_len = strlen(m->name),
+		.mode = { q.mode & QUERY_READ ? 'r' : '-',
+			q.mode & QUERY_WRITE ? 'w' : '-', q.mode & QUERY_EXEC ? 'x' : '-',
+			q.mode & QUERY_SHARED ? 's' : 'p' } };
+	return 0;
+}
+
+/* The one around an address. 0, -EFAULT if there is none, or another -errno. */
+int maps_at(struct maps *m, pid_t tid, uint64_t at, struct mapping *out)
+{
+	char path[32];
+
+	if (m->len && m->of == tid)
+		return find_read(m, at, out);
+	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int err = ask(m, fd, at, out);
+	close(fd);
+	if (err != -ENOTTY)
+		return err;
+	err = maps_of(m, tid);
+	return err ? err : find_read(m, at, out);
 }

@@ -436,16 +436,11 @@ static bool is_there(struct tracer *t, const struct task *k)
 				   ? (size_t)(setup_end - setup_code)
 				   : sizeof(code);
 	struct mapping m;
-	size_t next = 0;
 
-	if (maps_of(&t->fast->maps, k->tid) < 0)
-		return false;
-	while (maps_next(&t->fast->maps, &next, &m))
-		if (SETUP_AT >= m.from && SETUP_AT < m.to)
-			return m.mode[0] == 'r' && m.mode[2] == 'x' &&
-			       tracee_read(k->tid, SETUP_AT, code, len) == (ssize_t)len &&
-			       !memcmp(code, setup_code, len);
-	return false;
+	return !maps_at(&t->fast->maps, k->tid, SETUP_AT, &m) && m.mode[0] == 'r' &&
+	       m.mode[2] == 'x' &&
+	       tracee_read(k->tid, SETUP_AT, code, len) == (ssize_t)len &&
+	       !memcmp(code, setup_code, len);
 }
 
 struct under {

@@ -44,16 +44,13 @@ struct text {
 /* The mapping around an address, if it is code from a file that is not writable. */
 static int find_mapping(struct fast *f, pid_t tid, uint64_t at, struct mapping *m)
 {
-	size_t next = 0;
-	int err = maps_of(&f->maps, tid);
+	int err = maps_at(&f->maps, tid, at, m);
 
-	while (!err && maps_next(&f->maps, &next, m))
-		if (at >= m->from && at < m->to)
-			return m->inode && m->mode[1] != 'w' && m->mode[2] == 'x' &&
-					       m->mode[3] == 'p'
-				       ? 0
-				       : -EACCES;
-	return err ? err : -EFAULT;
+	if (err < 0)
+		return err;
+	return m->inode && m->mode[1] != 'w' && m->mode[2] == 'x' && m->mode[3] == 'p'
+		       ? 0
+		       : -EACCES;
 }
 
 static void text_free(struct text *x)
