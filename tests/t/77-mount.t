@@ -394,4 +394,10 @@ ok "killed: the mount is gone" unmounted
 ok "killed: the folder can be used" ls mnt
 "$IOPS" report --json -o back.json x.iops 2>/dev/null
 is "killed: the log is there" "$(json back.json 'j["total"]["write"]["operations"]')" 5
+
+# What is run from a folder whose server is traced as well: nobody waits for the other.
+new
+cp "$(command -v cat)" src/prog
+is "programs of a folder that a tracee serves" "$(timeout -s KILL 30 "$IOPS" run -q -o /dev/null -- \
+	"$IOPS" mount -q -o /dev/null src mnt -- sh -c './prog /dev/null && "$0"/prog /dev/null && echo good' "$PWD/mnt" </dev/null 2>&1)" good
 plan

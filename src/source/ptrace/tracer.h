@@ -171,7 +171,7 @@ struct tracer {
 	uint64_t epoch_ns;
 	bool follow, wait, filter, countable;
 	bool stopping; /* detach from all */
-	bool dispatch; /* of processes attached to, and of the command: fast/dispatch.c */
+	bool dispatch; /* calls can be dispatched: fast/dispatch.c */
 	uint64_t stopping_ns, tick_ns;
 	bool halted;  /* cannot detach: only stop counting */
 	long options; /* of PTRACE_SEIZE */
@@ -261,6 +261,7 @@ enum { PROGRAM_PATH = PATH_MAX + 64, PROGRAM_DEPTH = 5 };
 int program_path(const struct task *k, bool at, char full[PROGRAM_PATH]);
 bool program_interpreter(pid_t tid, char path[PROGRAM_PATH]);
 bool program_is_missing(const struct task *k);
+bool program_is_plain(const struct task *k);
 bool program_is_64(pid_t tid, char path[PROGRAM_PATH]);
 
 /* call.c: entry says whether the exit has to be seen too. */

@@ -17,6 +17,7 @@
 enum {
 	STALE = 200,    /* fruitless looks at a recent task before it is dropped */
 	MAX_SPIN = 200, /* looks before sleeping; waking up on another CPU costs more */
+	YIELDS = 8,     /* of them; where others want the CPU each takes long */
 	SPIN_AGAIN = 4096, /* stops after which spinning gets another chance */
 	SCAN_SHARE = 8,    /* a scan may take one part in so many of the time */
 	MIN_NAP_NS = 20 * 1000,
@@ -134,7 +135,8 @@ static bool spin(struct tracer *t)
 			t->spin = t->spin * 2 < MAX_SPIN ? t->spin * 2 : MAX_SPIN;
 			return true;
 		}
-		sched_yield(); /* whom we wait for may be to run on this very CPU */
+		if (i < YIELDS)
+			sched_yield(); /* it may be to run on this very CPU */
 	}
 	t->spin /= 2;
 	return false;

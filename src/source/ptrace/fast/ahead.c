@@ -13,14 +13,16 @@
 #include <string.h>
 #include <sys/uio.h>
 
-/* Memory of the task. */
+enum { PAGE = 4096 };
+
+/* Memory of the task, within one page: that is written or not, but not half of it. */
 struct part {
 	uint64_t from;
 	size_t len;
-	uint8_t byte[4096];
+	uint8_t byte[PAGE];
 };
 
-/* A site with all that it changes: from lo to below hi. */
+/* A site with all that it changes and is: from lo to below hi, in one page. */
 struct change {
 	uint64_t at, lo, hi;
 	struct plan plan;
@@ -46,6 +48,19 @@ static int by_place(const void *a, const void *b)
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
+/* What is where a plan wants a change. Those across pages are left for later. */
+static struct change change_of(uint64_t at, const struct plan *p)
+{
+	uint64_t patch = at + (uint64_t)p->patch, cave = at + (uint64_t)p->cave;
+	struct change c = { at, patch, at + 2, *p, NULL };
+
+	if (p->cave) {
+		c.lo = cave < patch ? cave : patch;
+		c.hi = cave + STUB_JUMP > c.hi ? cave + STUB_JUMP : c.hi;
+	}
+	return c;
+}
+
 static void find_changes(
 	struct tracer *t, struct task *k, const uint64_t *at, unsigned n, struct work *w)
 {
@@ -54,17 +69,11 @@ static void find_changes(
 	w->n = 0;
 	text_plans(t->fast, k->space, k->tid, at, n, plan);
 	for (unsigned i = 0; i < n; i++) {
-		const struct plan *p = &plan[i];
-		uint64_t lo = at[i] + (uint64_t)p->patch, hi = lo + p->length;
-		const struct site *s = p->length ? space_site(k->space, at[i]) : NULL;
-		if (!s || s->state != SITE_COLD)
-			continue;
-		if (p->cave) {
-			uint64_t cave = at[i] + (uint64_t)p->cave;
-			lo = cave < lo ? cave : lo;
-			hi = cave + STUB_JUMP > hi ? cave + STUB_JUMP : hi;
-		}
-		w->change[w->n++] = (struct change){ at[i], lo, hi, *p, NULL };
+		const struct change c = change_of(at[i], &plan[i]);
+		const struct site *s =
+			plan[i].length ? space_site(k->space, at[i]) : NULL;
+		if (s && s->state == SITE_COLD && c.lo / PAGE == (c.hi - 1) / PAGE)
+			w->change[w->n++] = c;
 	}
 	qsort(w->change, w->n, sizeof(*w->change), by_place);
 }
@@ -79,8 +88,8 @@ static unsigned find_parts(struct work *w, unsigned first)
 	for (; i < w->n; i++) {
 		struct change *c = &w->change[i];
 		struct part *p = w->nparts ? &w->part[w->nparts - 1] : NULL;
-		if (!p || c->hi - p->from > sizeof(p->byte)) {
-			if (w->nparts == PARTS || (p && c->lo < p->from + p->len))
+		if (!p || c->lo / PAGE != p->from / PAGE) {
+			if (w->nparts == PARTS)
 				break;
 			p = &w->part[w->nparts++];
 			p->from = c->lo;
@@ -112,12 +121,13 @@ static uint8_t *byte_at(const struct change *c, uint64_t at)
 	return c->in->byte + (at - c->in->from);
 }
 
-/* Whether there is what the plan was made for. */
+/* Whether there is what the plan was made for, and the call that nobody has made yet. */
 static bool is_as_planned(const struct change *c)
 {
 	const struct plan *p = &c->plan;
 
-	return !memcmp(byte_at(c, c->at + (uint64_t)p->patch), p->old, p->length) &&
+	return !memcmp(byte_at(c, c->at), "\x0f\x05", 2) &&
+	       !memcmp(byte_at(c, c->at + (uint64_t)p->patch), p->old, p->length) &&
 	       (!p->cave || !memcmp(byte_at(c, c->at + (uint64_t)p->cave), p->old + 2,
 				    STUB_JUMP));
 }
@@ -198,7 +208,7 @@ static int patch_many(struct tracer *t, struct task *k, struct stand *st,
 
 	if (w)
 		find_changes(t, k, at, n, w);
-	for (unsigned i = 0, some; w && i < w->n && !err; i += some) {
+	for (unsigned i = 0, some; w && i < w->n && err != -ESRCH; i += some) {
 		some = find_parts(w, i);
 		err = change(t, k, st, w, i, some);
 	}
@@ -237,16 +247,20 @@ int ahead_met(struct tracer *t, struct task *k, struct stand *st, uint64_t aroun
 }
 
 /*
- * At the stop of a call, the first one from a mapping: all that others have met there. 0,
- * or -ESRCH.
+ * At the stop of a call at that address: if it is the first one from its mapping, all
+ * that others have met there. 0, or -ESRCH.
  */
-int ahead_of_code(struct tracer *t, struct task *k, uint64_t around)
+int ahead_of_code(struct tracer *t, struct task *k, uint64_t at)
 {
+	struct space *sp = k->space;
 	struct stand st;
 
-	if (stand_begin(t, k, &st) < 0)
+	if (!t->launch || k->lender || !space_is_alone(sp) || sp->state != SPACE_READY)
 		return 0;
-	if (ahead_met(t, k, &st, around) == -ESRCH)
+	maps_forget(&t->fast->maps); /* it has run since */
+	if (!text_look(t->fast, sp, k->tid, at) || stand_begin(t, k, &st) < 0)
+		return 0;
+	if (ahead_met(t, k, &st, at) == -ESRCH)
 		return -ESRCH;
 	stand_same(k, &st);
 	return 0;
@@ -260,7 +274,7 @@ int ahead_of_threads(struct tracer *t, struct task *k)
 	int err = 0;
 
 	sp->threads = true;
-	if (stand_begin(t, k, &st) < 0)
+	if (sp->state != SPACE_READY || stand_begin(t, k, &st) < 0)
 		return 0;
 	for (unsigned i = 0; i < SPACE_CODES && err != -ESRCH; i++)
 		if (sp->code[i].to)

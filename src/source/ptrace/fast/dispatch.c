@@ -4,13 +4,14 @@
  * Syscall user dispatch (Linux 6.4 lets a tracer switch it on) makes every call raise
  * SIGSYS that is not made from the hook's pages. The tracer keeps the signal from the
  * program and leads it into the hook, whatever the call; a site is patched when it has
- * been met a few times. A call that has to stop is made again with dispatch switched
- * off, between two stops as ever.
+ * been met twice, or by others before (ahead.c). A call that has to stop is made again
+ * with dispatch switched off, between two stops as ever.
  *
- * A program that runs already cannot be put under a filter. For the command it is the
- * choice: a filter costs each of its calls more than the hook does. What gains nothing by
- * it is handed over to the filters: who wants the signal or a filter for itself, makes
- * call after call from where nothing can be patched, or runs other programs (spawn.c).
+ * A program that runs already cannot be put under a filter. For the command and what its
+ * children run it is the choice: a filter costs each call more than the hook does. What
+ * gains nothing by it is handed over to the filters: who wants the signal or a filter for
+ * itself, makes call after call from where nothing can be patched, or runs program after
+ * program (spawn.c).
  *
  * When the tracer of a program that ran already dies the kernel clears the byte that it
  * looks at first (guard.c). A signal that is on its way then finds a handler in the
@@ -175,6 +176,8 @@ void dispatch_begin(struct tracer *t, struct task *k)
 		return;
 	k->dispatched = begin(t, k);
 	k->sysmode = !k->dispatched && !k->filtered;
+	if (k->sysmode && t->launch)
+		spawn_refused(t, k);
 }
 
 /*
@@ -346,12 +349,9 @@ static int at_site(struct tracer *t, struct task *k, struct user_regs_struct *r)
 
 	if (!s)
 		return 0;
-	if (t->launch && s->state == SITE_COLD && space_is_alone(sp) &&
-		text_look(t->fast, sp, k->tid, r->rip - 2)) {
-		if (ahead_of_code(t, k, r->rip - 2) < 0)
-			return -ESRCH;
-		s = space_find(sp, r->rip - 2);
-	}
+	if (s->state == SITE_COLD && ahead_of_code(t, k, r->rip - 2) < 0)
+		return -ESRCH;
+	s = space_find(sp, r->rip - 2);
 	if (s->state == SITE_COLD)
 		text_met(sp, r->rip - 2);
 	sp->strays += s->state == SITE_REFUSED;

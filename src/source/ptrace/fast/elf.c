@@ -32,6 +32,7 @@ struct elf {
 	size_t size;
 	struct range *function;
 	size_t nfunctions;
+	bool unwound;     /* the function at hand is by the unwind table */
 	struct map plans; /* file offset of a call -> number in plan, plus 1 */
 	struct map caves; /* file offset -> the call that uses it */
 	struct plan *plan;
@@ -142,12 +143,13 @@ static int read_unwind(struct elf *x, const Elf64_Phdr *p, const struct around *
 		else
 			lo = mid + 1;
 	}
-	for (uint64_t i = lo; i < n && i - lo < MAX_FUNCTIONS; i++) {
+	/* And the one before, which tells where the gap before the first begins. */
+	for (uint64_t i = lo ? lo - 1 : 0; i < n && i < lo + MAX_FUNCTIONS; i++) {
 		uint64_t entry = at + 12 + 8 * i;
 		uint64_t from = p->p_vaddr + word_at(x, entry);
 		uint64_t fde = p->p_vaddr + word_at(x, entry + 4);
 		uint64_t in_file = offset_of(x, fde);
-		if (!is_near(from, a))
+		if (i >= lo && !is_near(from, a))
 			break;
 		if (!within(x, in_file, 16) || fde + 8 + word_at(x, in_file + 8) != from)
 			continue;
@@ -237,7 +239,8 @@ static int read_functions(struct elf *x, const struct around *a)
 			err = read_unwind(x, &p[i], a);
 			break;
 		}
-	if (!err && !function_of(x, a->address))
+	x->unwound = !err && function_of(x, a->address);
+	if (!err && !x->unwound)
 		err = read_symbols(x, a);
 	if (x->nfunctions)
 		qsort(x->function, x->nfunctions, sizeof(*x->function), by_start);
@@ -406,22 +409,35 @@ static bool plan_before(const struct elf *x, uint64_t call, uint64_t prev,
 	return true;
 }
 
-/* The function that a call is in, with those around it. NULL: not found. */
-static int find_function(struct elf *x, uint64_t address, const struct range **function)
+static bool plan_cave(struct elf *x, uint64_t call, int64_t to_address, struct plan *p)
 {
-	const struct around near = { address, JUST_BEFORE }, far = { address, BEFORE };
-	int err = read_functions(x, &near);
+	uint64_t cave = find_cave(x, call, to_address);
 
-	*function = err < 0 ? NULL : function_of(x, address);
-	if (*function)
-		return 0;
-	err = read_functions(x, &far);
-	if (err < 0)
-		return err;
-	*function = function_of(x, address);
-	if (!*function)
-		*function = function_before(x, address);
-	return 0;
+	if (!cave)
+		return false;
+	p->cave = (int16_t)(cave - call);
+	p->length = 2;
+	memcpy(p->old, x->file + call, 2);
+	memcpy(p->old + 2, x->file + cave, JUMP);
+	return true;
+}
+
+/* By what is just around a call: most are found so. false: it takes another look. */
+static bool plan_soon(struct elf *x, uint64_t call, int64_t to_address, struct plan *p)
+{
+	const struct around a = { call + to_address, JUST_BEFORE };
+	ZydisDecodedInstruction in;
+	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
+	uint64_t prev;
+
+	if (read_functions(x, &a) < 0)
+		return false;
+	const struct range *f = function_of(x, a.address);
+	if (!f || (int64_t)f->from < to_address ||
+		before(x, f->from - to_address, call, &prev, &in, operand) < 0)
+		return false;
+	return plan_before(x, call, prev, &in, operand, p) ||
+	       (x->unwound && plan_cave(x, call, to_address, p));
 }
 
 /* Make the plan for the call at a file offset. */
@@ -429,32 +445,32 @@ static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 {
 	ZydisDecodedInstruction in;
 	ZydisDecodedOperand operand[ZYDIS_MAX_OPERAND_COUNT];
-	const struct range *f;
 	int64_t to_address;
 	uint64_t prev;
 
 	*p = (struct plan){ .length = 0 };
 	if (!address_of(x, call, &to_address))
 		return -ENOEXEC;
-	int err = find_function(x, call + to_address, &f);
+	if (plan_soon(x, call, to_address, p))
+		return 0;
+	const struct around a = { call + to_address, BEFORE };
+	int err = read_functions(x, &a);
 	if (err < 0)
 		return err;
+	const struct range *f = function_of(x, call + to_address);
+	if (!f)
+		f = function_before(x, call + to_address);
+
 	if (f && (int64_t)f->from < to_address)
 		return -ENOEXEC;
 	err = f ? before(x, f->from - to_address, call, &prev, &in, operand)
 		: before_by_vote(x, call, &prev, &in, operand);
 	if (err < 0)
 		return err;
-	if (plan_before(x, call, prev, &in, operand, p))
-		return 0;
-	uint64_t cave = find_cave(x, call, to_address);
-	if (!cave)
-		return -ENOSPC;
-	p->cave = (int16_t)(cave - call);
-	p->length = 2;
-	memcpy(p->old, x->file + call, 2);
-	memcpy(p->old + 2, x->file + cave, JUMP);
-	return 0;
+	return plan_before(x, call, prev, &in, operand, p) ||
+			       plan_cave(x, call, to_address, p)
+		       ? 0
+		       : -ENOSPC;
 }
 
 /* The plan of a call once made, or why there is none. */

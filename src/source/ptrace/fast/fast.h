@@ -242,6 +242,7 @@ struct fast {
 	} mem;             /* of the task that stands: stand_mem() */
 	struct map texts;  /* analysed files, by device and inode */
 	unsigned nkept;    /* how many of them stay mapped */
+	struct map served; /* device -> whether a process answers for it: text.c */
 	unsigned foreseen; /* of what was looked at before it was called: in_common() */
 	struct map ends;   /* file -> struct file_end, where somebody appends */
 	unsigned cutting;  /* tasks in calls that may change that */
@@ -347,8 +348,7 @@ void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
 unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES],
 	uint64_t *out, unsigned max);
 bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at);
-void text_foresee(struct fast *f, const char *path, struct code *c, uint64_t around,
-	const bool wanted[NSHAPES]);
+void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES]);
 void text_met(struct space *s, uint64_t at);
 unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET]);
 void texts_free(struct fast *f);
@@ -552,6 +552,7 @@ void handler_show_none(struct task *k);
 
 /* spawn.c: see there. */
 bool spawn_is(const struct user_regs_struct *r);
+void spawn_refused(struct tracer *t, const struct task *k);
 int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void spawn_born(struct task *k);
@@ -560,7 +561,7 @@ bool spawn_is_plain(
 
 /* ahead.c: 0, or -errno; after -ESRCH the task stands elsewhere. */
 int ahead_met(struct tracer *t, struct task *k, struct stand *st, uint64_t around);
-int ahead_of_code(struct tracer *t, struct task *k, uint64_t around);
+int ahead_of_code(struct tracer *t, struct task *k, uint64_t at);
 int ahead_of_threads(struct tracer *t, struct task *k);
 
 /* dispatch.c: likewise nothing unless tracer.dispatch. */

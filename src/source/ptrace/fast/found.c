@@ -61,6 +61,40 @@ static bool comes_later(struct tracer *t, const char *opened, const char *now)
 	return !a || !b || !strcmp(a, b) || is_to_come(t, now);
 }
 
+/* What has a path now. */
+struct spot {
+	const char *full; /* the path, by links that records to come may change */
+	struct fast_dir *dir;
+	bool there, same; /* something is; it is the file that was opened */
+	struct stat st;
+};
+
+static struct spot look_at(struct tracer *t, struct task *k, const char *full, bool plain,
+	const struct stat *is)
+{
+	struct spot s = { .full = full };
+
+	s.dir = plain ? dir_of(t, k, full) : NULL;
+	s.there = s.dir && !root_look(t, k, full, &s.st);
+	s.same = s.there && s.st.st_ino == is->st_ino && s.st.st_dev == is->st_dev;
+	return s;
+}
+
+/*
+ * Likewise, as it was when the record was made. Whoever has changed it while we looked
+ * has begun a record of that before.
+ */
+static struct spot find_spot(struct tracer *t, struct task *k, const char *full,
+	bool plain, const struct stat *is)
+{
+	bool later = plain && paths_later(t->fast);
+	struct spot s = look_at(t, k, later ? dirs_follow(t, k, full) : full, plain, is);
+
+	if (s.same || later || !plain || !paths_later(t->fast))
+		return s;
+	return look_at(t, k, dirs_follow(t, k, full), plain, is);
+}
+
 /*
  * The path that /proc would have shown. The file is there still, and no link: then its
  * directory tells. It is another file by now, or there is another way to an open one,
@@ -72,19 +106,18 @@ static uint32_t find_path(
 {
 	char path[2 * PATH_MAX];
 	bool plain = *full == '/' && ends_in_name(full);
-	struct stat is, st;
 	struct fd_view v = { .file = 0 };
+	struct stat is;
 	ssize_t n = 0;
 
 	stat_of(x, &is);
-	if (plain && paths_later(t->fast))
-		full = dirs_follow(t, k, full);
+	const struct spot s = find_spot(t, k, full, plain, &is);
+	full = s.full;
 	const char *base = strrchr(full, '/');
-	struct fast_dir *d = plain ? dir_of(t, k, full) : NULL;
-	bool there = d && !root_look(t, k, full, &st);
-	if (there && st.st_ino == is.st_ino && st.st_dev == is.st_dev)
+	struct fast_dir *d = s.dir;
+	if (s.same)
 		n = in_dir(t, d, base, path, sizeof(path));
-	if (!n && *full == '/' && (there || !d))
+	if (!n && *full == '/' && (s.there || !d))
 		n = found_path(t, k, full, &is, path);
 	if (!n) {
 		if (fd >= 0 && !closes_later(t->fast, k, fd))
@@ -100,7 +133,7 @@ static uint32_t find_path(
 		if (*full != '/')
 			return same ? v.file : 0;
 	}
-	if (!n && there && S_ISLNK(st.st_mode)) { /* what it led to has just gone */
+	if (!n && s.there && S_ISLNK(s.st.st_mode)) { /* what it led to has just gone */
 		full = dirs_follow(t, k, full);
 		base = strrchr(full, '/');
 		d = ends_in_name(full) ? dir_of(t, k, full) : NULL;

@@ -2,7 +2,7 @@
  * handler.c - our handler of SIGSYS, and what the target sees of that signal
  *
  * In a program that may outlive us a handler waits for the signal that nobody keeps from
- * it any more; the program is not to notice. In the command there is none.
+ * it any more; the program is not to notice. In what we have started there is none.
  */
 #include "../tracer.h"
 

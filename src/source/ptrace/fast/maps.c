@@ -1,9 +1,9 @@
 /*
  * maps.c - what is mapped where, of a task that stands still
  *
- * To read /proc/PID/maps takes the kernel longer than a stop, so it is kept until
- * something is mapped. Where only one mapping is asked for Linux 6.11 can be asked for
- * that.
+ * To read /proc/PID/maps takes the kernel longer than a stop, so it is kept while the
+ * task stands and nothing is mapped. Where only one mapping is asked for Linux 6.11 can
+ * be asked for that.
  */
 #include "fast.h"
 

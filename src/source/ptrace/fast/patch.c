@@ -308,6 +308,8 @@ int patch_dispatched(struct tracer *t, struct task *k, uint64_t at)
 		return -ESRCH;
 	give_slot(t, k, &r);
 	r.rip = s->stub + s->body;
+	r.rax = r.orig_rax; /* it may stand before the call itself by now */
+	r.orig_rax = -1;
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	return 1;
 }

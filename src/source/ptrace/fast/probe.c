@@ -11,7 +11,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,33 +170,6 @@ static unsigned in_common(uint64_t at[])
 	return n;
 }
 
-struct seen {
-	struct fast *fast;
-	uint64_t around;
-};
-
-/* Of one of our own libraries: its code, if the address is in it. */
-static int foresee(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	const struct seen *s = arg;
-	bool wanted[NSHAPES];
-
-	(void)size;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const Elf64_Phdr *p = &info->dlpi_phdr[i];
-		struct code c = { .from = info->dlpi_addr + p->p_vaddr,
-			.to = info->dlpi_addr + p->p_vaddr + p->p_filesz,
-			.offset = p->p_offset };
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || s->around < c.from ||
-			s->around >= c.to)
-			continue;
-		fast_common(wanted);
-		text_foresee(s->fast, info->dlpi_name, &c, s->around, wanted);
-		return 1;
-	}
-	return 0;
-}
-
 /*
  * While the command is on its way, first to its loader and then to its C library: what it
  * will most likely call from there.
@@ -205,14 +177,15 @@ static int foresee(struct dl_phdr_info *info, size_t size, void *arg)
 void fast_meanwhile(struct tracer *t)
 {
 	struct fast *f = t->fast;
+	bool wanted[NSHAPES];
 	uint64_t at[8];
 	unsigned n = in_common(at);
 
 	if (!f || !t->launch || !t->launch->dispatched || f->foreseen >= n)
 		return;
-	for (unsigned from = f->foreseen; f->foreseen < (from ? n : 1); f->foreseen++) {
-		struct seen s = { f, at[f->foreseen] };
-		if (s.around)
-			dl_iterate_phdr(foresee, &s);
-	}
+	fast_common(wanted);
+	for (unsigned from = f->foreseen; f->foreseen < (from ? n : 1); f->foreseen++)
+		if (at[f->foreseen])
+			text_foresee(f, at[f->foreseen], wanted);
+	maps_forget(&f->maps);
 }

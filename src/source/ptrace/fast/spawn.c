@@ -43,20 +43,40 @@ static struct process *maker_of(const struct tracer *t, const struct task *k)
 	return (struct process *)map_get(&t->processes, k->process->maker, 0);
 }
 
+/* What it has run could not be dispatched after all: what comes next may not either. */
+void spawn_refused(struct tracer *t, const struct task *k)
+{
+	struct process *maker = maker_of(t, k);
+
+	if (maker && maker->spawns < FEW)
+		maker->spawns = FEW;
+}
+
+/* Of the command itself what cannot be looked at is taken for what can be dispatched. */
+static bool is_of_command(
+	const struct tracer *t, const struct task *k, const struct user_regs_struct *r)
+{
+	bool at = r->orig_rax == SYS_execveat;
+	char path[PROGRAM_PATH];
+
+	return k->process->pid == t->launch->command &&
+	       (program_path(k, at, path) || program_is_64(k->tid, path));
+}
+
 /*
  * What is short is better under the filter from its beginning: what means nothing to us
- * passes there without ever having stopped. So is what could not be dispatched.
+ * passes there without ever having stopped. So is what may not be dispatched.
  */
 static bool runs_filtered(
 	struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
 	const struct process *maker = maker_of(t, k);
-	char path[PROGRAM_PATH];
-	bool at = r->orig_rax == SYS_execveat;
 
-	return (maker && maker->spawns >= FEW) || !setup_may_reserve(k->tid) ||
-	       !handler_may_raise(t, k) ||
-	       (!program_path(k, at, path) && !program_is_64(k->tid, path));
+	if ((maker && maker->spawns >= FEW) || !setup_may_reserve(k->tid) ||
+		!handler_may_raise(t, k))
+		return true;
+	return !is_of_command(t, k, r) &&
+	       (r->orig_rax != SYS_execve || !program_is_plain(k));
 }
 
 /* Where that cannot be it is as it was. 0 or -ESRCH. */

@@ -43,7 +43,7 @@ enum { STOPPED = 1, ENDED };
  */
 static int look(const struct task *k)
 {
-	enum { BUSY = 200, NAP_NS = 50 * 1000, PATIENCE = 20 };
+	enum { YIELDS = 8, BUSY = 200, NAP_NS = 50 * 1000, PATIENCE = 20 };
 	const struct timespec nap = { 0, NAP_NS };
 
 	for (unsigned i = 0;; i++) {
@@ -56,10 +56,10 @@ static int look(const struct task *k)
 			return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED
 				       ? STOPPED
 				       : ENDED;
-		if (i < BUSY) {
+		if (i < YIELDS)
 			sched_yield(); /* it may be to run on this very CPU */
+		if (i < BUSY)
 			continue;
-		}
 		nanosleep(&nap, NULL);
 		char state = i % PATIENCE ? 'R' : tracee_state(k->tid);
 		if (!state || state == 'Z' || state == 'X')
@@ -156,12 +156,21 @@ void stand_forget(struct fast *f)
 	f->mem.of = 0;
 }
 
+/* A stop by a signal that came meanwhile is still to be. */
+static void stop_again(struct task *k)
+{
+	if (k->restop)
+		syscall(SYS_tgkill, k->process->pid, k->tid, SIGSTOP);
+	k->restop = false;
+}
+
 /* As it stood, at the same stop. */
 int stand_same(struct task *k, struct stand *s)
 {
 	if (ptrace(PTRACE_SETREGS, k->tid, 0, &s->regs) < 0 ||
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0)
 		return -errno;
+	stop_again(k);
 	return 0;
 }
 
@@ -174,9 +183,7 @@ int stand_end(struct task *k, struct stand *s, uint64_t ip)
 	if (ptrace(PTRACE_SETREGS, k->tid, 0, &s->regs) < 0 ||
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0)
 		return -errno;
-	if (k->restop)
-		syscall(SYS_tgkill, k->process->pid, k->tid, SIGSTOP);
-	k->restop = false;
+	stop_again(k);
 	return 0;
 }
 
@@ -260,9 +267,8 @@ int stand_back(struct tracer *t, struct task *k, struct stand *s)
 		err = -errno;
 	if (!err && ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0)
 		err = -errno;
-	if (!err && k->restop)
-		syscall(SYS_tgkill, k->process->pid, k->tid, SIGSTOP);
-	k->restop = false;
+	if (!err)
+		stop_again(k);
 	return err;
 }
 

@@ -14,11 +14,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { JUMP = 5 };
 enum { MUCH = 4 << 20 }; /* of a file */
+enum { NOT_SERVED = 1, SERVED };
 
 /*
  * A file. It is mapped while it is looked at, and kept only where nothing can be
@@ -30,7 +30,8 @@ struct text {
 		uint16_t nr;
 	} * call; /* those of which the number is plain */
 	unsigned ncalls;
-	uint32_t met[TEXT_MET]; /* in the file: what processes have called from */
+	uint32_t
+		met[TEXT_MET]; /* in the file: what processes have called from, or will */
 	unsigned nmet;
 	bool searched;
 	size_t size;
@@ -74,6 +75,7 @@ void texts_free(struct fast *f)
 		if (f->texts.slot[i].value)
 			text_free((struct text *)f->texts.slot[i].value);
 	map_fini(&f->texts);
+	map_fini(&f->served);
 }
 
 /* At the path, if it is that file. */
@@ -104,6 +106,40 @@ static int text_open(pid_t tid, const struct mapping *m, struct stat *st)
 	snprintf(path + root, sizeof(path) - root, "%.*s", (int)m->path_len, m->path);
 	int fd = open_inode(path, m->inode, st);
 	return fd < 0 ? open_inode(path + root, m->inode, st) : fd;
+}
+
+/* "36 35 0:32 /root /mount options - fuse.name source": proc(5). 0: not that device. */
+static int kind_of(const char *line, uint64_t dev)
+{
+	unsigned major, minor;
+	const char *type = strstr(line, " - ");
+
+	if (sscanf(line, "%*d %*d %u:%u", &major, &minor) != 2 || !type ||
+		dev != ((uint64_t)major << 32 | minor))
+		return 0;
+	return strncmp(type + 3, "fuse", 4) ? NOT_SERVED : SERVED;
+}
+
+/*
+ * Whether a process answers for the files of a device: it may be our tracee, stopped, and
+ * then would never do so. Such file systems have no device of their own.
+ */
+static bool is_served(struct fast *f, pid_t tid, uint64_t dev)
+{
+	char path[48], line[1024];
+	int kind = dev >> 32 ? NOT_SERVED : (int)map_get(&f->served, dev, 0);
+
+	if (kind)
+		return kind == SERVED;
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", tid);
+	FILE *mounts = fopen(path, "re");
+	while (mounts && !kind && fgets(line, sizeof(line), mounts))
+		kind = kind_of(line, dev);
+	if (mounts)
+		fclose(mounts);
+	if (kind)
+		map_put(&f->served, dev, 0, kind);
+	return kind != NOT_SERVED;
 }
 
 static bool is_same(const struct text *x, const struct stat *st)
@@ -263,6 +299,8 @@ static int find_code(struct fast *f, pid_t tid, uint64_t at, struct code *out)
 	struct mapping m;
 	struct stat st;
 	int err = find_mapping(f, tid, at, &m);
+	if (!err && is_served(f, tid, m.dev))
+		err = -EACCES;
 	int fd = err < 0 ? err : text_open(tid, &m, &st);
 
 	if (fd < 0)
@@ -284,21 +322,36 @@ static struct code *code_around(struct space *s, uint64_t at)
 static int look_around(
 	struct fast *f, struct space *s, pid_t tid, uint64_t at, struct code **out)
 {
-	struct code *c = &s->code[s->ncodes++ % SPACE_CODES];
-	int err = find_code(f, tid, at, c);
+	struct code c;
+	int err = find_code(f, tid, at, &c);
 
 	if (err < 0)
-		*c = (struct code){ 0 };
-	*out = c;
-	return err;
+		return err;
+	*out = &s->code[s->ncodes++ % SPACE_CODES];
+	**out = c;
+	return 0;
 }
 
-/* Find out which file is mapped there. true: for the first time in this address space. */
+/* Find out which file is mapped there. false: it is known already, or none. */
 bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at)
 {
 	struct code *c;
 
 	return !code_around(s, at) && !look_around(f, s, tid, at, &c);
+}
+
+/* Before calls are looked for in a mapping: its file, if that can be kept. */
+static void keep_around(struct fast *f, struct space *s, pid_t tid, uint64_t around)
+{
+	struct code *c = code_around(s, around);
+	struct mapping m;
+	int fd;
+
+	if (c->text->file || find_mapping(f, tid, around, &m) < 0)
+		return;
+	uint8_t *file = load(c->text, tid, &m, &fd);
+	if (file)
+		keep_or_leave(f, c->text, fd, file);
 }
 
 /*
@@ -440,46 +493,28 @@ void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
 	}
 }
 
-/* A file that is mapped in our own memory. false: it cannot be kept, or there is none. */
-static bool keep_own(struct fast *f, const char *path, struct code *c)
-{
-	struct stat st;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return false;
-	bool is = !fstat(fd, &st) && S_ISREG(st.st_mode);
-	const struct mapping m = { .dev = (uint64_t)major(st.st_dev) << 32 |
-					  minor(st.st_dev),
-		.inode = st.st_ino };
-	struct text *x = c->text = is ? text_of(f, &m, &st) : NULL;
-	void *file = x && !x->file ? mmap(NULL, x->size, PROT_READ, MAP_PRIVATE, fd, 0)
-				   : MAP_FAILED;
-	if (file != MAP_FAILED)
-		keep_or_leave(f, x, fd, file);
-	else
-		close(fd);
-	return x && x->file;
-}
-
 /*
  * Before there is a task: what any will call from a file that we have mapped as well, by
  * what stands around an address of ours.
  */
-void text_foresee(struct fast *f, const char *path, struct code *c, uint64_t around,
-	const bool wanted[NSHAPES])
+void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES])
 {
 	enum { SMALL = 0x40000, BEFORE = 0x2000, BEHIND = 0x6000 };
-	const uint64_t size = c->to - c->from, at = around - c->from;
-	const bool all = size <= SMALL;
+	struct space here = { .refs = 1 };
 	struct plan p;
 
-	if (at >= size || !keep_own(f, path, c))
-		return;
+	maps_forget(&f->maps);
+	if (text_look(f, &here, getpid(), around))
+		keep_around(f, &here, getpid(), around);
+	const struct code *c = &here.code[0];
 	struct text *x = c->text;
+	if (!x || !x->file || x->searched)
+		return;
+	const uint64_t size = c->to - c->from, at = around - c->from;
+	const bool all = size <= SMALL;
 	uint64_t from = c->offset + (all || at < BEFORE ? 0 : at - BEFORE),
 		 to = c->offset + (all || size - at < BEHIND ? size : at + BEHIND);
-	if (x->searched || to > x->size)
+	if (to > x->size)
 		return;
 	search(x, from, to);
 	for (unsigned i = 0; i < x->ncalls; i++)
