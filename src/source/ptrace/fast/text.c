@@ -122,7 +122,8 @@ static int kind_of(const char *line, uint64_t dev)
 
 /*
  * Whether a process answers for the files of a device: it may be our tracee, stopped, and
- * then would never do so. Such file systems have no device of their own.
+ * then would never do so. Such file systems have no device of their own. One that the
+ * task cannot see, like those below an overlay, is not what its paths lead to.
  */
 static bool is_served(struct fast *f, pid_t tid, uint64_t dev)
 {
@@ -139,7 +140,7 @@ static bool is_served(struct fast *f, pid_t tid, uint64_t dev)
 		fclose(mounts);
 	if (kind)
 		map_put(&f->served, dev, 0, kind);
-	return kind != NOT_SERVED;
+	return kind == SERVED;
 }
 
 static bool is_same(const struct text *x, const struct stat *st)
