@@ -148,7 +148,7 @@ static void put_jump(const struct change *c, struct site *s)
 /* Stubs that follow each other are written at once. 0, or -errno. */
 static int write_stubs(int mem, const struct stub_code *stub, unsigned n)
 {
-	uint8_t bytes[4096];
+	uint8_t bytes[PAGE];
 	int err = 0;
 
 	for (unsigned i = 0, end; i < n && !err; i = end) {

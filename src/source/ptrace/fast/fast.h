@@ -239,18 +239,19 @@ struct fast {
 	struct {
 		pid_t of; /* 0: none */
 		int fd;
-	} mem;             /* of the task that stands: stand_mem() */
-	struct map texts;  /* analysed files, by device and inode */
-	unsigned nkept;    /* how many of them stay mapped */
-	struct map served; /* device -> whether a process answers for it: text.c */
-	unsigned foreseen; /* of what was looked at before it was called: in_common() */
-	struct map ends;   /* file -> struct file_end, where somebody appends */
-	unsigned cutting;  /* tasks in calls that may change that */
-	struct map known;  /* path as it was given, inode -> file */
-	struct map links;  /* real path, mounts -> what was said of it: links.c */
-	struct map link_dirs; /* directory -> there are, or were, some below it */
-	uint64_t nshared;     /* files that were given other names */
-	struct map followed;  /* real path of a link that led to a directory of dir */
+	} mem;                 /* of the task that stands: stand_mem() */
+	struct map texts;      /* analysed files, by device and inode */
+	unsigned nkept;        /* how many of them stay mapped */
+	struct map served;     /* device -> whether a process answers for it: text.c, */
+	uint32_t served_epoch; /* in this epoch */
+	unsigned foreseen;     /* steps of fast_meanwhile() that are done */
+	struct map ends;       /* file -> struct file_end, where somebody appends */
+	unsigned cutting;      /* tasks in calls that may change that */
+	struct map known;      /* path as it was given, inode -> file */
+	struct map links;      /* real path, mounts -> what was said of it: links.c */
+	struct map link_dirs;  /* directory -> there are, or were, some below it */
+	uint64_t nshared;      /* files that were given other names */
+	struct map followed;   /* real path of a link that led to a directory of dir */
 	struct fast_dir dir[FAST_DIRS];
 	/* Directories whose paths are still to be found out: who has opened them. */
 	struct {
@@ -495,7 +496,6 @@ int patch_lean(struct tracer *t, struct task *k, uint64_t at);
 int patch_dispatched(struct tracer *t, struct task *k, uint64_t at);
 int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,
 	const struct plan *p, struct stub_code *c);
-
 void patch_restore(struct space *sp, pid_t tid);
 int patch_before_threads(struct tracer *t, struct task *k, uint64_t at);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);

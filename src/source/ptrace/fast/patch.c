@@ -114,9 +114,7 @@ static int write_all(struct tracer *t, struct task *k, struct stand *st, struct 
 	return err;
 }
 
-/* What a plan makes of a site: its place in a stub, and what is to be there. 0, or
- * -errno.
- */
+/* What a plan makes of a site: its stub, and what is to be there. 0, or -errno. */
 int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,
 	const struct plan *p, struct stub_code *c)
 {

@@ -154,38 +154,32 @@ int fast_try(char *why, size_t size)
 	return say(why, size, try_hook() < 0 ? "the self-test has failed" : NULL);
 }
 
-/*
- * What nearly every program has in common with us, and where in it calls are: in the
- * loader everywhere, in the C library around some of its functions. The order is that in
- * which a program comes to them.
- */
-static unsigned in_common(uint64_t at[])
+/* Where the loader is in our own memory; 0: we have none. */
+static uint64_t loader_code(void)
 {
 	const Elf64_Ehdr *loader = (const Elf64_Ehdr *)getauxval(AT_BASE);
-	unsigned n = 0;
 
-	at[n++] = loader ? (uintptr_t)loader + loader->e_entry : 0;
-	at[n++] = (uintptr_t)&read;
-	at[n++] = (uintptr_t)&mmap;
-	return n;
+	return loader ? (uintptr_t)loader + loader->e_entry : 0;
 }
 
 /*
- * While the command is on its way, first to its loader and then to its C library: what it
- * will most likely call from there.
+ * While the command is on its way, first to its loader and then to its C library, which
+ * nearly every program has in common with us: what it will most likely call from there.
  */
 void fast_meanwhile(struct tracer *t)
 {
+	enum { LOADER, LIBRARY };
 	struct fast *f = t->fast;
 	bool wanted[NSHAPES];
-	uint64_t at[8];
-	unsigned n = in_common(at);
 
-	if (!f || !t->launch || !t->launch->dispatched || f->foreseen >= n)
+	if (!f || !t->launch || !t->launch->dispatched || f->foreseen > LIBRARY)
 		return;
 	fast_common(wanted);
-	for (unsigned from = f->foreseen; f->foreseen < (from ? n : 1); f->foreseen++)
-		if (at[f->foreseen])
-			text_foresee(f, at[f->foreseen], wanted);
+	if (f->foreseen++ == LOADER) {
+		text_foresee(f, loader_code(), wanted);
+	} else { /* most of what it calls is around these two */
+		text_foresee(f, (uintptr_t)&read, wanted);
+		text_foresee(f, (uintptr_t)&mmap, wanted);
+	}
 	maps_forget(&f->maps);
 }

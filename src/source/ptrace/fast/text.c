@@ -30,8 +30,7 @@ struct text {
 		uint16_t nr;
 	} * call; /* those of which the number is plain */
 	unsigned ncalls;
-	uint32_t
-		met[TEXT_MET]; /* in the file: what processes have called from, or will */
+	uint32_t met[TEXT_MET]; /* in the file: what processes call from */
 	unsigned nmet;
 	bool searched;
 	size_t size;
@@ -128,8 +127,11 @@ static int kind_of(const char *line, uint64_t dev)
 static bool is_served(struct fast *f, pid_t tid, uint64_t dev)
 {
 	char path[48], line[1024];
-	int kind = dev >> 32 ? NOT_SERVED : (int)map_get(&f->served, dev, 0);
 
+	if (f->served_epoch != f->epoch) /* others may have been mounted since */
+		map_fini(&f->served);
+	f->served_epoch = f->epoch;
+	int kind = dev >> 32 ? NOT_SERVED : (int)map_get(&f->served, dev, 0);
 	if (kind)
 		return kind == SERVED;
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", tid);
@@ -490,7 +492,7 @@ void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
 	for (unsigned i = 0; i < n; i++) {
 		struct code *c = code_around(s, at[i]);
 		if (!c || plan_in(f, c, tid, at[i], &out[i]) < 0)
-			out[i].length = 0;
+			out[i] = (struct plan){ .length = 0 };
 	}
 }
 
