@@ -72,7 +72,7 @@ static __noinline void io_again(u64 key, struct block_io *io)
 
 	if (was && was->issue_ns && !was->skip && !was->flush)
 		lose(BPF_BLOCK);
-	bpf_map_update_elem(&block_ios, &key, io, BPF_ANY);
+	io_keep(key, io);
 }
 
 SEC("tp_btf/block_bio_queue")
@@ -213,7 +213,7 @@ static __noinline struct block_io *rq_new(struct request *rq)
 		return NULL;
 	io.sector = rq->__sector;
 	io.bytes = rq->__data_len;
-	bpf_map_update_elem(&block_ios, &key, &io, BPF_ANY);
+	io_keep(key, &io);
 	return bpf_map_lookup_elem(&block_ios, &key);
 }
 
@@ -385,7 +385,7 @@ int BPF_PROG(block_rq_complete, struct request *rq, u8 status, unsigned int byte
 		u64 key = bio ? bios_done(bio, bytes, dev, now) : 0;
 		rest.done += bytes;
 		if (key)
-			bpf_map_update_elem(&block_ios, &key, &rest, BPF_ANY);
+			io_keep(key, &rest);
 		return 0;
 	}
 	if (!io->skip && (!end || io->bytes == 0)) {
@@ -434,7 +434,7 @@ int BPF_PROG(block_split, struct bio *bio, unsigned int sector)
 	struct block_io io = *from;
 	io.flush = 0;
 	io.bytes = bio->bi_iter.bi_size;
-	bpf_map_update_elem(&block_ios, &key, &io, BPF_ANY);
+	io_keep(key, &io);
 	if (!io.skip)
 		tell_bio(BLOCK_SPLIT, bio, &io, io.queue_ns, bpf_ktime_get_ns());
 	return 0;

@@ -157,6 +157,13 @@ static __always_inline struct block_io *io_find(void *key)
 	return bpf_map_lookup_elem(&block_ios, &k);
 }
 
+/* Its end cannot be told if it cannot be remembered. */
+static __always_inline void io_keep(u64 key, struct block_io *io)
+{
+	if (bpf_map_update_elem(&block_ios, &key, io, BPF_ANY) && !io->skip)
+		lose(BPF_BLOCK);
+}
+
 static __always_inline void io_forget(void *key)
 {
 	u64 k = (u64)key;
