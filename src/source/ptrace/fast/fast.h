@@ -553,6 +553,7 @@ void handler_show_none(struct task *k);
 /* spawn.c: see there. */
 bool spawn_is(const struct user_regs_struct *r);
 void spawn_refused(struct tracer *t, const struct task *k);
+int spawn_arch(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void spawn_born(struct task *k);

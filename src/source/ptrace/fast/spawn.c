@@ -9,6 +9,7 @@
  */
 #include "../tracer.h"
 
+#include <asm/prctl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -31,6 +32,15 @@ static int let_pass(struct tracer *t, struct task *k, struct user_regs_struct *r
 	r->rax = r->orig_rax;
 	r->orig_rax = -1;
 	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;
+}
+
+/*
+ * Where a thread keeps its own: nearly every program says so once, as it begins. What is
+ * about gs is for us.
+ */
+int spawn_arch(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	return r->rdi == ARCH_SET_FS || r->rdi == ARCH_GET_FS ? let_pass(t, k, r) : 0;
 }
 
 /* Programs that are run one after the other by the same process: those after so many of
