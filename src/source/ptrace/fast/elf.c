@@ -33,6 +33,7 @@ struct elf {
 	struct range *function;
 	size_t nfunctions;
 	bool unwound;     /* the function at hand is by the unwind table */
+	struct range swept; /* a function, and up to where it was decoded: an instruction */
 	struct map plans; /* file offset of a call -> number in plan, plus 1 */
 	struct map caves; /* file offset -> the call that uses it */
 	struct plan *plan;
@@ -251,30 +252,37 @@ static int read_functions(struct elf *x, const struct around *a)
 }
 
 /*
- * Decode from the start of the function. Offsets in the file; the instruction before
- * the call, or -ENOEXEC if the call is not where an instruction begins.
+ * Decode from the start of the function, or from where it was decoded to for another
+ * call. Offsets in the file; the instruction before the call, or -ENOEXEC if the call is
+ * not where an instruction begins.
  */
-static int before(const struct elf *x, uint64_t from, uint64_t call, uint64_t *prev,
+static int before(struct elf *x, uint64_t from, uint64_t call, uint64_t *prev,
 	ZydisDecodedInstruction *in, ZydisDecodedOperand *operand)
 {
-	ZydisDecoder decoder;
-	ZydisDecoderContext context;
+	ZydisDecoder quick, decoder;
 
 	if (!within(x, from, call + 2 - from) || from > call)
 		return -ENOEXEC;
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	ZydisDecoderInit(&quick, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	ZydisDecoderEnableMode(&quick, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
 	*prev = 0;
 	in->length = 0;
-	for (uint64_t at = from; at != call; at += in->length) {
-		if (at > call || ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder,
-					 &context, x->file + at, x->size - at, in)))
+	uint64_t at = x->swept.from == from && x->swept.to < call ? x->swept.to : from;
+	for (; at != call; at += in->length) {
+		if (at > call ||
+			ZYAN_FAILED(ZydisDecoderDecodeInstruction(
+				&quick, NULL, x->file + at, x->size - at, in)))
 			return -ENOEXEC;
 		*prev = at;
 	}
 	if (x->file[call] != 0x0f || x->file[call + 1] != 0x05)
 		return -ENOEXEC;
-	return in->length && ZYAN_FAILED(ZydisDecoderDecodeOperands(
-				     &decoder, &context, in, operand, in->operand_count))
+	if (!*prev)
+		return 0;
+	x->swept = (struct range){ from, *prev };
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	return ZYAN_FAILED(ZydisDecoderDecodeFull(
+		       &decoder, x->file + *prev, call - *prev, in, operand))
 		       ? -ENOEXEC
 		       : 0;
 }
@@ -283,7 +291,7 @@ static int before(const struct elf *x, uint64_t from, uint64_t call, uint64_t *p
  * Where nothing tells of functions: wherever decoding begins, it soon falls into step.
  * Many beginnings that all come to the call by the same instruction are as good.
  */
-static int before_by_vote(const struct elf *x, uint64_t call, uint64_t *prev,
+static int before_by_vote(struct elf *x, uint64_t call, uint64_t *prev,
 	ZydisDecodedInstruction *in, ZydisDecodedOperand *operand)
 {
 	enum { FAR = 96, NEAR = 48, ENOUGH = 24 };
@@ -422,8 +430,12 @@ static bool plan_cave(struct elf *x, uint64_t call, int64_t to_address, struct p
 	return true;
 }
 
-/* By what is just around a call: most are found so. false: it takes another look. */
-static bool plan_soon(struct elf *x, uint64_t call, int64_t to_address, struct plan *p)
+/*
+ * By what is just around a call: nearly all are found so. What unwinds tells of all
+ * functions there, and of where the one before ends: then there is no more to be found
+ * further away. -EAGAIN: it takes another look.
+ */
+static int plan_soon(struct elf *x, uint64_t call, int64_t to_address, struct plan *p)
 {
 	const struct around a = { call + to_address, JUST_BEFORE };
 	ZydisDecodedInstruction in;
@@ -431,13 +443,17 @@ static bool plan_soon(struct elf *x, uint64_t call, int64_t to_address, struct p
 	uint64_t prev;
 
 	if (read_functions(x, &a) < 0)
-		return false;
+		return -EAGAIN;
 	const struct range *f = function_of(x, a.address);
-	if (!f || (int64_t)f->from < to_address ||
-		before(x, f->from - to_address, call, &prev, &in, operand) < 0)
-		return false;
-	return plan_before(x, call, prev, &in, operand, p) ||
-	       (x->unwound && plan_cave(x, call, to_address, p));
+	if (!f || (int64_t)f->from < to_address)
+		return -EAGAIN;
+	if (before(x, f->from - to_address, call, &prev, &in, operand) < 0)
+		return x->unwound ? -ENOEXEC : -EAGAIN;
+	if (plan_before(x, call, prev, &in, operand, p))
+		return 0;
+	if (!x->unwound)
+		return -EAGAIN;
+	return plan_cave(x, call, to_address, p) ? 0 : -ENOSPC;
 }
 
 /* Make the plan for the call at a file offset. */
@@ -451,10 +467,11 @@ static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 	*p = (struct plan){ .length = 0 };
 	if (!address_of(x, call, &to_address))
 		return -ENOEXEC;
-	if (plan_soon(x, call, to_address, p))
-		return 0;
+	int err = plan_soon(x, call, to_address, p);
+	if (err != -EAGAIN)
+		return err;
 	const struct around a = { call + to_address, BEFORE };
-	int err = read_functions(x, &a);
+	err = read_functions(x, &a);
 	if (err < 0)
 		return err;
 	const struct range *f = function_of(x, call + to_address);

@@ -428,8 +428,11 @@ unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES]
 	if (!c || !c->text->file)
 		return 0;
 	struct text *x = c->text;
-	if (!x->searched && x->size <= MUCH)
-		search(x, 0, x->size);
+	if (!x->searched && x->size <= MUCH && c->offset < x->size)
+		search(x, c->offset,
+			c->to - c->from < x->size - c->offset
+				? c->offset + (c->to - c->from)
+				: x->size);
 	x->searched = true;
 	for (unsigned i = 0; i < x->ncalls && n < max; i++)
 		if (wanted[x->call[i].nr] && x->call[i].at >= c->offset &&
