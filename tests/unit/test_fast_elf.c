@@ -6,12 +6,18 @@
 #ifdef __x86_64__
 #include "../../src/source/ptrace/fast/fast.h"
 
+#include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 /*
@@ -64,9 +70,77 @@ static void made_to_take_long(void **state)
 	free(file);
 }
 
+/* The C library's own file. */
+static const uint8_t *library(size_t *size)
+{
+	Dl_info info;
+	struct stat st;
+
+	assert_true(dladdr((void *)(uintptr_t)gnu_get_libc_version, &info));
+	int fd = open(info.dli_fname, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0 && !fstat(fd, &st));
+	const uint8_t *file = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true(file != MAP_FAILED);
+	close(fd);
+	*size = st.st_size;
+	return file;
+}
+
+static void check_same(const struct plan *a, const struct plan *b)
+{
+	bool there = a->length && !a->cave, too = b->length && !b->cave;
+
+	assert_int_equal(there, too);
+	if (!there)
+		return; /* there is less padding than calls that want some */
+	assert_int_equal(a->patch, b->patch);
+	assert_int_equal(a->length, b->length);
+	assert_int_equal(a->moved, b->moved);
+	assert_int_equal(a->far, b->far);
+	assert_memory_equal(a->old, b->old, a->length);
+}
+
+/* What is known of one call helps with the next, and changes nothing about it. */
+static void same_in_any_order(void **state)
+{
+	enum { MANY = 4096, ALONE = 8 };
+	static uint64_t call[MANY];
+	static struct plan up[MANY];
+	unsigned n = 0, planned = 0;
+	struct plan p;
+	size_t size;
+	const uint8_t *file = library(&size);
+	struct elf *x = elf_new(file, size), *y = elf_new(file, size);
+
+	(void)state;
+	for (size_t i = 0; i + 1 < size && n < MANY; i++)
+		if (file[i] == 0x0f && file[i + 1] == 0x05)
+			call[n++] = i;
+	assert_true(n > 0);
+	for (unsigned i = 0; i < n; i++) {
+		memset(&up[i], 0, sizeof(up[i]));
+		planned += !elf_plan(x, call[i], &up[i]);
+	}
+	assert_true(planned > n / 2);
+	for (unsigned i = n; i-- > 0;) {
+		elf_plan(y, call[i], &p);
+		check_same(&up[i], &p);
+	}
+	for (unsigned i = 0; i < n; i += ALONE) {
+		struct elf *z = elf_new(file, size);
+		elf_plan(z, call[i], &p);
+		check_same(&up[i], &p);
+		elf_free(z);
+	}
+	elf_free(x);
+	elf_free(y);
+	munmap((void *)(uintptr_t)file, size);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(made_to_take_long) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(made_to_take_long),
+		cmocka_unit_test(same_in_any_order) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

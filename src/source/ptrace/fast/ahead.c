@@ -39,6 +39,8 @@ struct work {
 	unsigned nparts;
 	struct stub_code stub[TEXTS_MAX];
 	unsigned nstubs;
+	uint64_t across[TEXTS_MAX]; /* sites whose changes are in two pages */
+	unsigned nacross;
 };
 
 static int by_place(const void *a, const void *b)
@@ -48,7 +50,7 @@ static int by_place(const void *a, const void *b)
 	return x->lo < y->lo ? -1 : x->lo > y->lo;
 }
 
-/* What is where a plan wants a change. Those across pages are left for later. */
+/* What is where a plan wants a change. */
 static struct change change_of(uint64_t at, const struct plan *p)
 {
 	uint64_t patch = at + (uint64_t)p->patch, cave = at + (uint64_t)p->cave;
@@ -66,14 +68,18 @@ static void find_changes(
 {
 	struct plan plan[TEXTS_MAX];
 
-	w->n = 0;
+	w->n = w->nacross = 0;
 	text_plans(t->fast, k->space, k->tid, at, n, plan);
 	for (unsigned i = 0; i < n; i++) {
 		const struct change c = change_of(at[i], &plan[i]);
 		const struct site *s =
 			plan[i].length ? space_site(k->space, at[i]) : NULL;
-		if (s && s->state == SITE_COLD && c.lo / PAGE == (c.hi - 1) / PAGE)
+		if (!s || s->state != SITE_COLD)
+			continue;
+		if (c.lo / PAGE == (c.hi - 1) / PAGE)
 			w->change[w->n++] = c;
+		else
+			w->across[w->nacross++] = at[i];
 	}
 	qsort(w->change, w->n, sizeof(*w->change), by_place);
 }
@@ -212,6 +218,8 @@ static int patch_many(struct tracer *t, struct task *k, struct stand *st,
 		some = find_parts(w, i);
 		err = change(t, k, st, w, i, some);
 	}
+	for (unsigned i = 0; w && i < w->nacross && err != -ESRCH; i++)
+		err = patch_site(t, k, st, w->across[i]);
 	free(w);
 	return err;
 }

@@ -494,6 +494,7 @@ struct user_regs_struct;
 int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops);
 int patch_lean(struct tracer *t, struct task *k, uint64_t at);
 int patch_dispatched(struct tracer *t, struct task *k, uint64_t at);
+int patch_site(struct tracer *t, struct task *k, struct stand *st, uint64_t at);
 int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,
 	const struct plan *p, struct stub_code *c);
 void patch_restore(struct space *sp, pid_t tid);

@@ -141,7 +141,7 @@ int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site 
 }
 
 /* 0: patched. -ESRCH: the task is gone from its stop; else it cannot be. */
-static int patch(struct tracer *t, struct task *k, struct stand *st, uint64_t at)
+int patch_site(struct tracer *t, struct task *k, struct stand *st, uint64_t at)
 {
 	struct plan p;
 	struct stub_code c;
@@ -234,7 +234,7 @@ static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 
 	if (stand_begin(t, k, &st) < 0)
 		return 0;
-	int err = patch(t, k, &st, at);
+	int err = patch_site(t, k, &st, at);
 	if (err == -ESRCH)
 		return err;
 	struct site *s = space_find(k->space, at);
