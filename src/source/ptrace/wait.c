@@ -205,7 +205,7 @@ static int wait_ringed(struct tracer *t)
 		if (found)
 			return found < 0 ? found : 0;
 	}
-	if (look_recent(t))
+	if ((t->by_stops && spin(t)) || look_recent(t))
 		return 0;
 	/* Passes that stops have made count too: how fast do rings fill? */
 	if (drain_all(t) > RING_PARTS / 2)
@@ -214,6 +214,26 @@ static int wait_ringed(struct tracer *t)
 	return sleep_for_any(t, nap < MIN_NAP_NS   ? MIN_NAP_NS
 				: nap > MAX_NAP_NS ? MAX_NAP_NS
 						   : nap);
+}
+
+/*
+ * Whether most calls come through rings, by the last of them. Else, as in programs whose
+ * sites cannot be patched, all is as if there were none: waking up costs most.
+ */
+static bool comes_by_rings(struct tracer *t)
+{
+	enum { SOME = 256 };
+	const struct fast *f = t->fast;
+
+	if (!f || !f->nringed)
+		return false;
+	uint64_t stops = t->stops - t->judged_stops;
+	if (stops >= SOME) {
+		t->by_stops = f->records - t->judged_records < stops;
+		t->judged_stops = t->stops;
+		t->judged_records = f->records;
+	}
+	return !t->by_stops;
 }
 
 int wait_next(struct tracer *t, struct task **out)
@@ -229,7 +249,7 @@ int wait_next(struct tracer *t, struct task **out)
 	}
 	*out = queue_take(t);
 	t->stops++;
-	if (t->fast && t->fast->nringed)
+	if (comes_by_rings(t))
 		place_leave(t->place);
 	else
 		place_look(t->place, (*out)->tid, tracer_now(t));

@@ -274,21 +274,61 @@ int ahead_of_code(struct tracer *t, struct task *k, uint64_t at)
 	return 0;
 }
 
+/* What threads are likely to call, in all code that is known. 0, or -ESRCH. */
+static int patch_for_threads(struct tracer *t, struct task *k, struct stand *st)
+{
+	struct space *sp = k->space;
+	int err = 0;
+
+	sp->threads = true;
+	for (unsigned i = 0; i < SPACE_CODES && err != -ESRCH; i++)
+		if (sp->code[i].to)
+			err = patch_likely(t, k, st, sp->code[i].from);
+	return err == -ESRCH ? err : 0;
+}
+
 /* Before the first thread, at the stop of its call. 0, or -ESRCH. */
 int ahead_of_threads(struct tracer *t, struct task *k)
 {
 	struct space *sp = k->space;
 	struct stand st;
-	int err = 0;
 
 	sp->threads = true;
 	if (sp->state != SPACE_READY || stand_begin(t, k, &st) < 0)
 		return 0;
-	for (unsigned i = 0; i < SPACE_CODES && err != -ESRCH; i++)
-		if (sp->code[i].to)
-			err = patch_likely(t, k, &st, sp->code[i].from);
+	int err = patch_for_threads(t, k, &st);
+	if (!err)
+		stand_same(k, &st);
+	return err;
+}
+
+/* Whether that is still to be done where there is a filter. */
+bool ahead_may(const struct tracer *t, const struct space *sp)
+{
+	return sp->state == SPACE_READY && !sp->threads && !sp->undone &&
+	       t->fast->after > 1;
+}
+
+/*
+ * The same below a filter, and what else would take long later. The call is made again.
+ * Results as those of patch_hot().
+ */
+int ahead_below_filter(struct tracer *t, struct task *k, uint64_t at)
+{
+	struct space *sp = k->space;
+	struct stand st;
+	bool registered = sp->registered;
+	int err = 0;
+
+	sp->registered = true;
+	if (stand_begin(t, k, &st) < 0)
+		return 0;
+	if (!registered)
+		err = setup_register(t, k, &st);
+	if (!err && ahead_may(t, sp))
+		err = patch_for_threads(t, k, &st);
 	if (err == -ESRCH)
 		return err;
-	stand_same(k, &st);
-	return 0;
+	stand_end(k, &st, at);
+	return 1;
 }

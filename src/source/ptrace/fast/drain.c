@@ -92,6 +92,7 @@ static void take(struct tracer *t, struct cursor *c)
 	}
 	unsigned size = rec_size(t->fast, r);
 	t->fast->when = r->t1;
+	t->fast->records++;
 	if (size > c->head - s->tail || !rec_may_be(t->fast, r) ||
 		!decode_put(t, c->task, r))
 		distrust(t, c->task);

@@ -32,8 +32,9 @@ struct elf {
 	size_t size;
 	struct range *function;
 	size_t nfunctions;
-	bool unwound;     /* the function at hand is by the unwind table */
-	struct range swept; /* a function, and up to where it was decoded: an instruction */
+	bool unwound; /* the function at hand is by the unwind table */
+	struct range
+		swept;    /* a function, and up to where it was decoded: an instruction */
 	struct map plans; /* file offset of a call -> number in plan, plus 1 */
 	struct map caves; /* file offset -> the call that uses it */
 	struct plan *plan;
@@ -269,9 +270,8 @@ static int before(struct elf *x, uint64_t from, uint64_t call, uint64_t *prev,
 	in->length = 0;
 	uint64_t at = x->swept.from == from && x->swept.to < call ? x->swept.to : from;
 	for (; at != call; at += in->length) {
-		if (at > call ||
-			ZYAN_FAILED(ZydisDecoderDecodeInstruction(
-				&quick, NULL, x->file + at, x->size - at, in)))
+		if (at > call || ZYAN_FAILED(ZydisDecoderDecodeInstruction(
+					 &quick, NULL, x->file + at, x->size - at, in)))
 			return -ENOEXEC;
 		*prev = at;
 	}

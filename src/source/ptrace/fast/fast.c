@@ -222,8 +222,8 @@ static int before_child(struct tracer *t, struct task *k,
 
 	if (what && !k->seen && space_may_begin(t, k))
 		return patch_prepare(t, k, at);
-	if (what & CLONE_THREAD && !s->registered && s->refs == 1)
-		return patch_before_threads(t, k, at);
+	if (what & CLONE_THREAD && s->refs == 1 && (!s->registered || ahead_may(t, s)))
+		return ahead_below_filter(t, k, at);
 	return 0;
 }
 

@@ -262,6 +262,7 @@ struct fast {
 	uint32_t epoch; /* of paths */
 	uint64_t epoch_since;
 	uint64_t pass;       /* of the drain */
+	uint64_t records;    /* that it has taken */
 	uint64_t when;       /* what the record at hand says was done */
 	uint64_t now;        /* by the time stamp counter, or a little later */
 	uint64_t passed;     /* when the last pass began */
@@ -498,7 +499,6 @@ int patch_site(struct tracer *t, struct task *k, struct stand *st, uint64_t at);
 int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,
 	const struct plan *p, struct stub_code *c);
 void patch_restore(struct space *sp, pid_t tid);
-int patch_before_threads(struct tracer *t, struct task *k, uint64_t at);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
 void patch_again(struct tracer *t, struct task *k, struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);
@@ -565,6 +565,8 @@ bool spawn_is_plain(
 int ahead_met(struct tracer *t, struct task *k, struct stand *st, uint64_t around);
 int ahead_of_code(struct tracer *t, struct task *k, uint64_t at);
 int ahead_of_threads(struct tracer *t, struct task *k);
+bool ahead_may(const struct tracer *t, const struct space *sp);
+int ahead_below_filter(struct tracer *t, struct task *k, uint64_t at);
 
 /* dispatch.c: likewise nothing unless tracer.dispatch. */
 bool dispatch_can(const struct task *k);

@@ -130,8 +130,12 @@ static uint32_t find_path(
 			    f->major == x->stx_dev_major && f->minor == x->stx_dev_minor;
 		if (same && !is_deleted(names_get(t->names, f->path)))
 			return v.file;
-		if (*full != '/')
-			return same ? v.file : 0;
+		if (*full != '/' && same)
+			return v.file;
+		if (*full != '/') /* without a path, unless it can be asked later */
+			return fd >= 0 && !closes_later(t->fast, k, fd)
+				       ? 0
+				       : fdtab_file(t->fdtab, &k->fd, "", 0, 0, &is);
 	}
 	if (!n && s.there && S_ISLNK(s.st.st_mode)) { /* what it led to has just gone */
 		full = dirs_follow(t, k, full);

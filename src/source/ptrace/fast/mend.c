@@ -181,6 +181,19 @@ static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r
 	return true;
 }
 
+/*
+ * A program that steps through itself (EFLAGS.TF) has a trap behind each instruction,
+ * also of ours. To it they are one, so there is none until it is behind them: from its
+ * site it would never get any further.
+ */
+static bool steps(const struct task *k, const struct user_regs_struct *r)
+{
+	siginfo_t info;
+
+	return (in_hook(r->rip) || space_site_of_stub(k->space, r->rip)) &&
+	       !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code == TRAP_TRACE;
+}
+
 /* A breakpoint of ours, hit while the site was being written. */
 static bool on_breakpoint(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
@@ -215,6 +228,8 @@ bool fast_mend(struct tracer *t, struct task *k, int sig)
 		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 		return true;
 	}
+	if (sig == SIGTRAP && steps(k, &r))
+		return true;
 	siginfo_t info;
 	bool fault = (sig == SIGSEGV || sig == SIGBUS) &&
 		     !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code > 0;

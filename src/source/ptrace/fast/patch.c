@@ -342,17 +342,6 @@ static int call_again(struct task *k, struct stand *st, uint64_t at, int err)
 	return 1;
 }
 
-/* Before the first thread: what would take long later. */
-int patch_before_threads(struct tracer *t, struct task *k, uint64_t at)
-{
-	struct stand st;
-
-	k->space->registered = true;
-	if (stand_begin(t, k, &st) < 0)
-		return 0;
-	return call_again(k, &st, at, setup_register(t, k, &st));
-}
-
 /* Before the target closes itself up: everything that later patches could need. */
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at)
 {

@@ -120,6 +120,8 @@ int stand_go(struct tracer *t, struct task *k, const struct user_regs_struct *r,
 	return stand_wait(t, k, event, request);
 }
 
+enum { STEPS = 0x100 /* of eflags: a trap behind each instruction */ };
+
 /* At the stop before a call: remember all, and let no signal in. */
 int stand_begin(struct tracer *t, struct task *k, struct stand *s)
 {
@@ -132,6 +134,7 @@ int stand_begin(struct tracer *t, struct task *k, struct stand *s)
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(none), &none) < 0)
 		return -errno;
 	s->entry = s->regs;
+	s->entry.eflags &= ~(uint64_t)STEPS;
 	return 0;
 }
 

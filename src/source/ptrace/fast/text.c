@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { JUMP = 5 };
-enum { MUCH = 4 << 20 }; /* of a file */
+enum { MUCH = 16 << 20 }; /* of code */
 enum { NOT_SERVED = 1, SERVED };
 
 /*
@@ -27,8 +27,8 @@ enum { NOT_SERVED = 1, SERVED };
 struct text {
 	struct text_call {
 		uint32_t at; /* in the file */
-		uint16_t nr;
-	} * call; /* those of which the number is plain */
+		int16_t nr;  /* -1: any, or not plain */
+	} * call;
 	unsigned ncalls;
 	uint32_t met[TEXT_MET]; /* in the file: what processes call from */
 	unsigned nmet;
@@ -376,8 +376,6 @@ static void add_call(struct text *x, size_t at)
 {
 	int nr = plain_number(x->file + at, at);
 
-	if (nr < 0 || nr >= NSHAPES)
-		return;
 	if (!(x->ncalls & (x->ncalls - 1))) {
 		unsigned cap = x->ncalls ? 2 * x->ncalls : 1;
 		struct text_call *more = realloc(x->call, cap * sizeof(*more));
@@ -385,7 +383,7 @@ static void add_call(struct text *x, size_t at)
 			return;
 		x->call = more;
 	}
-	x->call[x->ncalls++] = (struct text_call){ (uint32_t)at, (uint16_t)nr };
+	x->call[x->ncalls++] = (struct text_call){ (uint32_t)at, (int16_t)nr };
 }
 
 typedef uint8_t bytes __attribute__((vector_size(16), aligned(1), may_alias));
@@ -416,8 +414,9 @@ static void search(struct text *x, size_t from, size_t to)
 }
 
 /*
- * Addresses of calls whose number is one of those wanted, in the mapping around an
- * address and up to max of them, if its file is kept. Some may be no calls: a plan tells.
+ * Addresses of calls whose number is, or may be, one of those wanted, in the mapping
+ * around an address and up to max of them, if its file is kept. Some may be no calls: a
+ * plan tells.
  */
 unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES],
 	uint64_t *out, unsigned max)
@@ -428,14 +427,14 @@ unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES]
 	if (!c || !c->text->file)
 		return 0;
 	struct text *x = c->text;
-	if (!x->searched && x->size <= MUCH && c->offset < x->size)
+	const uint64_t len = c->to - c->from;
+	if (!x->searched && len <= MUCH && c->offset < x->size)
 		search(x, c->offset,
-			c->to - c->from < x->size - c->offset
-				? c->offset + (c->to - c->from)
-				: x->size);
+			len < x->size - c->offset ? c->offset + len : x->size);
 	x->searched = true;
 	for (unsigned i = 0; i < x->ncalls && n < max; i++)
-		if (wanted[x->call[i].nr] && x->call[i].at >= c->offset &&
+		if ((x->call[i].nr < 0 || wanted[x->call[i].nr]) &&
+			x->call[i].at >= c->offset &&
 			x->call[i].at - c->offset < c->to - c->from)
 			out[n++] = c->from + (x->call[i].at - c->offset);
 	return n;
@@ -524,6 +523,7 @@ void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES])
 		return;
 	search(x, from, to);
 	for (unsigned i = 0; i < x->ncalls; i++)
-		if (wanted[x->call[i].nr] && !plan_with(x, x->file, x->call[i].at, &p))
+		if (x->call[i].nr >= 0 && wanted[x->call[i].nr] &&
+			!plan_with(x, x->file, x->call[i].at, &p))
 			meet(x, x->call[i].at);
 }
