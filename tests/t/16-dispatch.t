@@ -211,4 +211,15 @@ is "SIGTRAP and SIGSYS are ignored from the start" "$(trap '' TRAP SYS; run -- d
 	json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/ignoring")]')" "0 True [(500, 5000)]"
 is "... or before an exec" "$(run -- sh -c 'trap "" TRAP SYS; exec dd if=/dev/zero of=ignores bs=10 count=500 status=none' | tr '\n' ' ')$(
 	json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/ignores")]')" "0 True [(500, 5000)]"
+
+# A handler of SIGSYS means filters, one of SIGTRAP that a place cannot be patched once
+# there are threads: so it has to be before. That is how every Go program is.
+is "threads that call from one place, for whatever it is" "$(run -- "$HELP/oneplace" threads 20000 | tr '\n' ' ')$(
+	json got.json '[f["write"]["operations"] for f in j["by"]["file"] if f["path"] == "/dev/null"], j["run"]["fast_path"]["stopped"] < 2000')" \
+	"0 True ([20000], True)"
+for mode in "" --patch-after=1 --no-patch; do
+	# shellcheck disable=SC2086
+	is "a program that steps through itself $mode" "$(run $mode -- "$HELP/oneplace" steps 300 | tr '\n' ' ')$(
+		json got.json '[f["write"]["operations"] for f in j["by"]["file"] if f["path"] == "/dev/null"]')" "1 0 True [300]"
+done
 plan

@@ -234,4 +234,19 @@ printf 'x' >"$(printf 'bad\377name')"
 "$IOPS" run --json -o u.json -- sh -c 'cat bad*' >/dev/null
 is "a name that is no UTF-8" "$(json u.json '[__import__("base64").b64decode(f["path_base64"])[-8:] for f in j["by"]["file"] if "path_base64" in f]')" "[b'bad\\xffname']"
 is "types" "$("$IOPS" run --json --by type -o ty.json -- sh -c 'echo x | cat >/dev/null; cat /etc/hostname >y'; json ty.json 'sorted(t["type"] for t in j["by"]["type"])')" "['char', 'pipe', 'regular']"
+cat >deep.py <<'EOP'
+import os
+os.mkdir("deep"); os.chdir("deep")
+for i in range(25): os.mkdir("d" * 200); os.chdir("d" * 200)
+for i in range(4):
+    fd = os.open("f%d" % i, os.O_WRONLY | os.O_CREAT)
+    for k in range(3): os.write(fd, b"x" * (i + 1))
+    os.close(fd)
+EOP
+for mode in "" --no-patch; do
+	# shellcheck disable=SC2086
+	"$IOPS" run $mode --json -o deep.json -- /usr/bin/python3 -B deep.py; rm -rf deep
+	is "paths longer than can be told $mode" "$(json deep.json 'sorted((f["write"]["bytes"], f["type"], f["inode"] > 0) for f in j["by"]["file"] if f["path"] is None)')" \
+		"[(3, 'regular', True), (6, 'regular', True), (9, 'regular', True), (12, 'regular', True)]"
+done
 plan

@@ -231,7 +231,7 @@ static int patch_many(struct tracer *t, struct task *k, struct stand *st,
 static int patch_likely(
 	struct tracer *t, struct task *k, struct stand *st, uint64_t around)
 {
-	enum { MANY = 160 };
+	enum { MANY = 320 };
 	bool wanted[NSHAPES];
 	uint64_t call[MANY];
 	int err = 0;

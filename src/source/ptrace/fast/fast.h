@@ -99,7 +99,7 @@ struct site {
 enum site_state { SITE_COLD, SITE_PATCHED, SITE_REFUSED };
 
 enum { STUB_SIZE = 80, STUBS_MAX = 4096 / STUB_SIZE - 1 };
-enum { STUB_PAGES = 4 }; /* that are mapped at once */
+enum { STUB_PAGES = 6 }; /* that are mapped at once */
 
 /* A page of stubs, within reach of what jumps to it. Its first words: where to. */
 struct stubs {
