@@ -302,10 +302,10 @@ int ahead_of_threads(struct tracer *t, struct task *k)
 	return err;
 }
 
-/* Whether that is still to be done where there is a filter. */
+/* Whether that is still to be done where there is a filter, and nobody else may run. */
 bool ahead_may(const struct tracer *t, const struct space *sp)
 {
-	return sp->state == SPACE_READY && !sp->threads && !sp->undone &&
+	return t->launch && sp->state == SPACE_READY && !sp->threads && !sp->undone &&
 	       t->fast->after > 1;
 }
 
