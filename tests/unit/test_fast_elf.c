@@ -137,9 +137,49 @@ static void same_in_any_order(void **state)
 	munmap((void *)(uintptr_t)file, size);
 }
 
+/* The plan of mov %rbx,%rdi; syscall; and what follows, in a file that tells nothing. */
+static int plan_before_tail(const char *tail, size_t len, struct plan *out)
+{
+	enum { SIZE = 8192, CALL = 4096 + 200 };
+	static uint8_t file[SIZE];
+	Elf64_Ehdr *h = (Elf64_Ehdr *)file;
+
+	memset(file, 0x90, sizeof(file));
+	*h = (Elf64_Ehdr){ .e_machine = EM_X86_64,
+		.e_phoff = sizeof(*h),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 1 };
+	memcpy(h->e_ident, ELFMAG "\2\1\1", 7);
+	*(Elf64_Phdr *)(h + 1) = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = SIZE };
+	memcpy(file + CALL - 3, "\x48\x89\xdf\x0f\x05", 5);
+	memcpy(file + CALL + 2, tail, len);
+	struct elf *x = elf_new(file, SIZE);
+	int err = elf_plan(x, CALL, out);
+	elf_free(x);
+	return err;
+}
+
+/* Padding that nothing tells of: only behind what never goes on there. */
+static void breakpoints_behind_a_return(void **state)
+{
+	struct plan p;
+
+	(void)state;
+	assert_int_equal(plan_before_tail("\x90\xc3\xcc\xcc\xcc\xcc\xcc\x90", 8, &p), 0);
+	assert_int_equal(p.length, 2);
+	assert_int_equal(p.cave, 4);
+	assert_memory_equal(p.old + 2, "\xcc\xcc\xcc\xcc\xcc", 5);
+	assert_int_equal(plan_before_tail("\xeb\xfe\xcc\xcc\xcc\xcc\xcc\xcc", 8, &p), 0);
+	assert_int_equal(p.cave, 4);
+	assert_true(plan_before_tail("\x90\xc3\xcc\xcc\xcc\xcc\x90", 7, &p) < 0);
+	assert_true(plan_before_tail("\x90\x90\xcc\xcc\xcc\xcc\xcc\x90", 8, &p) < 0);
+	assert_true(plan_before_tail("\xcc\xcc\xcc\xcc\xcc\xcc\xc3", 7, &p) < 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(made_to_take_long),
+		cmocka_unit_test(breakpoints_behind_a_return),
 		cmocka_unit_test(same_in_any_order) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

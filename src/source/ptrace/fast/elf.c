@@ -41,7 +41,7 @@ struct elf {
 	size_t nplans;
 };
 
-enum { JUMP = 5, REACH = 127, MAX_GAP = 64 };
+enum { JUMP = 5, REACH = 127, MAX_GAP = 64, BREAKPOINT = 0xcc };
 enum { MAX_HEADERS = 256, MAX_FUNCTIONS = 1 << 16 };
 
 static bool within(const struct elf *x, uint64_t at, uint64_t len)
@@ -386,6 +386,30 @@ static uint64_t find_cave(struct elf *x, uint64_t call, int64_t to_address)
 	return 0;
 }
 
+/*
+ * Where nothing tells of functions: breakpoints in a row, behind a return or a jump that
+ * is not far behind the call. So a stripped program of Go's is padded.
+ */
+static uint64_t find_breakpoints(struct elf *x, uint64_t call)
+{
+	ZydisDecoder quick;
+	ZydisDecodedInstruction in = { .mnemonic = ZYDIS_MNEMONIC_INVALID };
+	uint64_t at = call + 2, end = at + REACH + JUMP;
+
+	ZydisDecoderInit(&quick, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	ZydisDecoderEnableMode(&quick, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
+	for (; at < end && within(x, at, 1) && x->file[at] != BREAKPOINT; at += in.length)
+		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(
+			    &quick, NULL, x->file + at, x->size - at, &in)))
+			return 0;
+	if (in.mnemonic != ZYDIS_MNEMONIC_RET && in.mnemonic != ZYDIS_MNEMONIC_JMP)
+		return 0;
+	uint64_t to = at;
+	while (to < end && within(x, to, 1) && x->file[to] == BREAKPOINT)
+		to++;
+	return room_in(x, at, to, call);
+}
+
 /* What to add to an offset in the file to have its address; false: it is not mapped. */
 static bool address_of(const struct elf *x, uint64_t offset, int64_t *to_address)
 {
@@ -421,6 +445,8 @@ static bool plan_cave(struct elf *x, uint64_t call, int64_t to_address, struct p
 {
 	uint64_t cave = find_cave(x, call, to_address);
 
+	if (!cave && !x->nfunctions)
+		cave = find_breakpoints(x, call);
 	if (!cave)
 		return false;
 	p->cave = (int16_t)(cave - call);

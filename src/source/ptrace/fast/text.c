@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { JUMP = 5 };
@@ -414,9 +415,22 @@ static void search(struct text *x, size_t from, size_t to)
 }
 
 /*
- * Addresses of calls whose number is, or may be, one of those wanted, in the mapping
- * around an address and up to max of them, if its file is kept. Some may be no calls: a
- * plan tells.
+ * Of two places close to each other that make the same call the C library uses the first
+ * without threads only. Both may want the same padding.
+ */
+static bool is_for_one_thread(const struct text *x, unsigned i)
+{
+	enum { CLOSE = 128 };
+	const struct text_call *c = &x->call[i];
+
+	return i + 1 < x->ncalls && c->nr >= 0 && c->nr != SYS_futex &&
+	       c[1].nr == c->nr && c[1].at - c->at < CLOSE;
+}
+
+/*
+ * Addresses of calls whose number is, or may be, one of those wanted by threads, in the
+ * mapping around an address and up to max of them, if its file is kept. Some may be no
+ * calls: a plan tells.
  */
 unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES],
 	uint64_t *out, unsigned max)
@@ -434,7 +448,7 @@ unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES]
 	x->searched = true;
 	for (unsigned i = 0; i < x->ncalls && n < max; i++)
 		if ((x->call[i].nr < 0 || wanted[x->call[i].nr]) &&
-			x->call[i].at >= c->offset &&
+			!is_for_one_thread(x, i) && x->call[i].at >= c->offset &&
 			x->call[i].at - c->offset < c->to - c->from)
 			out[n++] = c->from + (x->call[i].at - c->offset);
 	return n;
