@@ -67,7 +67,11 @@ ok "the target goes on" kill -0 $loop
 kill $loop
 
 # With a ring much too small, what was seen and what was lost are all there was.
-taskset -c 0 "$IOPS" trace --layers fs --buffer 64K --json -o l.json -- "$HELP/loop" rw 1000000 1 >/dev/null
+# On a machine of its own the tracer may keep up for once.
+for _ in 1 2 3 4 5 6; do
+	taskset -c 0 "$IOPS" trace --layers fs --buffer 64K --json -o l.json -- "$HELP/loop" rw 1000000 1 >/dev/null
+	[ "$(json l.json 'j["run"]["lost"]')" = 0 ] || break
+done
 ok "losses are counted exactly" /usr/bin/python3 - <<'END'
 import json
 j = json.load(open("l.json"))
