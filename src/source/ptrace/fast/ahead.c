@@ -237,7 +237,7 @@ static int patch_likely(
 	int err = 0;
 
 	fast_likely(wanted);
-	unsigned n = text_calls(k->space, around, wanted, call, MANY);
+	unsigned n = text_calls(t->fast, k->space, k->tid, around, wanted, call, MANY);
 	for (unsigned i = 0; i < n && err != -ESRCH; i += TEXTS_MAX)
 		err = patch_many(
 			t, k, st, call + i, n - i < TEXTS_MAX ? n - i : TEXTS_MAX);

@@ -429,15 +429,17 @@ static bool is_for_one_thread(const struct text *x, unsigned i)
 
 /*
  * Addresses of calls whose number is, or may be, one of those wanted by threads, in the
- * mapping around an address and up to max of them, if its file is kept. Some may be no
- * calls: a plan tells.
+ * mapping around an address and up to max of them, if its file can be kept. Some may be
+ * no calls: a plan tells.
  */
-unsigned text_calls(struct space *s, uint64_t around, const bool wanted[NSHAPES],
-	uint64_t *out, unsigned max)
+unsigned text_calls(struct fast *f, struct space *s, pid_t tid, uint64_t around,
+	const bool wanted[NSHAPES], uint64_t *out, unsigned max)
 {
 	const struct code *c = code_around(s, around);
 	unsigned n = 0;
 
+	if (c)
+		keep_around(f, s, tid, around);
 	if (!c || !c->text->file)
 		return 0;
 	struct text *x = c->text;
