@@ -188,8 +188,8 @@ struct tracer {
 	struct task *recent[RECENT]; /* resumed last: likely to stop next */
 	unsigned nrecent;
 	uint64_t scan_ns, scan_cost_ns, stops;
-	bool by_stops; /* most of what tasks with rings do stops all the same: as of */
-	uint64_t judged_stops, judged_records;
+	bool by_stops; /* most calls stop although there are rings: wait.c, */
+	uint64_t judged_stops, judged_records; /* when it has looked last */
 	bool dirty;          /* a stop may have gone unnoticed since the last scan */
 	unsigned spin;       /* looks that are worth taking before sleeping */
 	bool may_spin;       /* there is another CPU */

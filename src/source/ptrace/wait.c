@@ -220,7 +220,7 @@ static int wait_ringed(struct tracer *t)
  * Whether most calls come through rings, by the last of them. Else, as in programs whose
  * sites cannot be patched, all is as if there were none: waking up costs most.
  */
-static bool comes_by_rings(struct tracer *t)
+static bool come_by_rings(struct tracer *t)
 {
 	enum { SOME = 256 };
 	const struct fast *f = t->fast;
@@ -249,7 +249,7 @@ int wait_next(struct tracer *t, struct task **out)
 	}
 	*out = queue_take(t);
 	t->stops++;
-	if (comes_by_rings(t))
+	if (come_by_rings(t))
 		place_leave(t->place);
 	else
 		place_look(t->place, (*out)->tid, tracer_now(t));

@@ -202,6 +202,15 @@ static int change(struct tracer *t, struct task *k, struct stand *st, struct wor
 	return err == -ESRCH ? err : write_parts(t, k, w);
 }
 
+/* Whether there is a call that nobody has made yet. */
+static bool is_call(pid_t tid, uint64_t at)
+{
+	uint8_t now[2];
+
+	return tracee_read(tid, at, now, sizeof(now)) == sizeof(now) &&
+	       !memcmp(now, "\x0f\x05", sizeof(now));
+}
+
 /*
  * Several sites, up to TEXTS_MAX, of one file. Those that cannot be patched are left as
  * they are. 0, or -errno.
@@ -219,7 +228,8 @@ static int patch_many(struct tracer *t, struct task *k, struct stand *st,
 		err = change(t, k, st, w, i, some);
 	}
 	for (unsigned i = 0; w && i < w->nacross && err != -ESRCH; i++)
-		err = patch_site(t, k, st, w->across[i]);
+		if (is_call(k->tid, w->across[i]))
+			err = patch_site(t, k, st, w->across[i]);
 	free(w);
 	return err;
 }
@@ -293,7 +303,6 @@ int ahead_of_threads(struct tracer *t, struct task *k)
 	struct space *sp = k->space;
 	struct stand st;
 
-	sp->threads = true;
 	if (sp->state != SPACE_READY || stand_begin(t, k, &st) < 0)
 		return 0;
 	int err = patch_for_threads(t, k, &st);

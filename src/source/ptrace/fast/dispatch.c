@@ -467,7 +467,7 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	if (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat)
 		return spawn_exec(t, k, r);
 	if (t->launch && r->orig_rax == SYS_arch_prctl)
-		return spawn_arch(t, k, r);
+		return pass_arch(t, k, r);
 	if (r->orig_rax == SYS_rt_sigaction && r->rdi == SIGSYS)
 		return 0;
 	if (t->launch && spawn_is(r))

@@ -32,11 +32,10 @@ struct elf {
 	size_t size;
 	struct range *function;
 	size_t nfunctions;
-	bool unwound; /* the function at hand is by the unwind table */
-	struct range
-		swept;    /* a function, and up to where it was decoded: an instruction */
-	struct map plans; /* file offset of a call -> number in plan, plus 1 */
-	struct map caves; /* file offset -> the call that uses it */
+	bool unwound;       /* the function at hand is by the unwind table */
+	struct range swept; /* the last function, and the last instruction decoded */
+	struct map plans;   /* file offset of a call -> number in plan, plus 1 */
+	struct map caves;   /* file offset -> the call that uses it */
 	struct plan *plan;
 	size_t nplans;
 };

@@ -11,6 +11,7 @@
  *   dispatch.c calls that raise a signal, where there is no filter
  *   stand.c    a task that stands still, and calls made in its name
  *   setup.c    what the hook needs in the memory of the target
+ *   pass.c     calls that need nothing of ours after all
  *   spawn.c    children of what is dispatched, and what they run
  *   handler.c  our handler of SIGSYS, and what the target sees of that signal
  *   guard.c    that nothing is dispatched when the tracer is dead
@@ -98,6 +99,7 @@ struct site {
 
 enum site_state { SITE_COLD, SITE_PATCHED, SITE_REFUSED };
 
+/* A stub is 58 bytes and what is moved, which are up to 16 more. */
 enum { STUB_SIZE = 80, STUBS_MAX = 4096 / STUB_SIZE - 1 };
 enum { STUB_PAGES = 6 }; /* that are mapped at once */
 
@@ -551,10 +553,13 @@ bool handler_is_odd(uint64_t mask);
 int handler_keep(struct tracer *t, struct task *k);
 void handler_show_none(struct task *k);
 
+/* pass.c: see there. */
+int pass_call(struct tracer *t, struct task *k, struct user_regs_struct *r);
+int pass_arch(struct tracer *t, struct task *k, struct user_regs_struct *r);
+
 /* spawn.c: see there. */
 bool spawn_is(const struct user_regs_struct *r);
 void spawn_refused(struct tracer *t, const struct task *k);
-int spawn_arch(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void spawn_born(struct task *k);

@@ -120,7 +120,8 @@ static uint32_t find_path(
 	if (!n && *full == '/' && (s.there || !d))
 		n = found_path(t, k, full, &is, path);
 	if (!n) {
-		if (fd >= 0 && !closes_later(t->fast, k, fd))
+		bool open = fd >= 0 && !closes_later(t->fast, k, fd);
+		if (open)
 			fdtab_ask(t->fdtab, &k->fd, fd, &v);
 		const struct file *f = names_file(t->names, v.file);
 		if (plain && paths_later(t->fast) &&
@@ -130,12 +131,10 @@ static uint32_t find_path(
 			    f->major == x->stx_dev_major && f->minor == x->stx_dev_minor;
 		if (same && !is_deleted(names_get(t->names, f->path)))
 			return v.file;
-		if (*full != '/' && same)
-			return v.file;
 		if (*full != '/') /* without a path, unless it can be asked later */
-			return fd >= 0 && !closes_later(t->fast, k, fd)
-				       ? 0
-				       : fdtab_file(t->fdtab, &k->fd, "", 0, 0, &is);
+			return same   ? v.file
+			       : open ? 0
+				      : fdtab_file(t->fdtab, &k->fd, "", 0, 0, &is);
 	}
 	if (!n && s.there && S_ISLNK(s.st.st_mode)) { /* what it led to has just gone */
 		full = dirs_follow(t, k, full);

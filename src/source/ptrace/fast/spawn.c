@@ -9,39 +9,11 @@
  */
 #include "../tracer.h"
 
-#include <asm/prctl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
-
-/*
- * A call that the hook would leave to us, but needs nothing of ours: it is made from
- * there all the same, and comes back by the control words. 1: so it is; 0: it stops;
- * -ESRCH: the task stands elsewhere.
- */
-static int let_pass(struct tracer *t, struct task *k, struct user_regs_struct *r)
-{
-	const struct site *s = space_site_of_stub(k->space, r->rip);
-
-	if (!task_take_slot(t, k, r))
-		return 0;
-	k->passes = k->slot.ctl->ret = s ? s->at + 2 : r->rip;
-	r->rip = HOOK_AT + (uint64_t)(hook_free_sys - hook_code);
-	r->rax = r->orig_rax;
-	r->orig_rax = -1;
-	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;
-}
-
-/*
- * Where a thread keeps its own: nearly every program says so once, as it begins. What is
- * about gs is for us.
- */
-int spawn_arch(struct tracer *t, struct task *k, struct user_regs_struct *r)
-{
-	return r->rdi == ARCH_SET_FS || r->rdi == ARCH_GET_FS ? let_pass(t, k, r) : 0;
-}
 
 /* Programs that are run one after the other by the same process: those after so many of
  * them are most likely short as well. */
@@ -103,14 +75,14 @@ static int filter_first(struct tracer *t, struct task *k)
 	return 0;
 }
 
-/* Before an exec. Results as those of let_pass(). */
+/* Before an exec. Results as those of pass_call(). */
 int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
 	k->call.arg[0] = r->rdi;
 	k->call.arg[1] = r->rsi;
 	/* As most of those along PATH. */
 	if (r->orig_rax == SYS_execve && !k->filtered && program_is_missing(k))
-		return let_pass(t, k, r);
+		return pass_call(t, k, r);
 	if (!t->launch || k->filtered)
 		return 0;
 	bool filtered = runs_filtered(t, k, r);
@@ -150,7 +122,7 @@ int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	if (!(flags & CLONE_THREAD) && !k->filtered && k->process->spawns >= FEW &&
 		filter_first(t, k) < 0)
 		return -ESRCH;
-	return flags & CLONE_UNTRACED ? 0 : let_pass(t, k, r);
+	return flags & CLONE_UNTRACED ? 0 : pass_call(t, k, r);
 }
 
 /*

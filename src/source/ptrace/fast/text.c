@@ -358,18 +358,27 @@ static void keep_around(struct fast *f, struct space *s, pid_t tid, uint64_t aro
 		keep_or_leave(f, c->text, fd, file);
 }
 
-/*
- * mov $nr, %eax, perhaps with others before the syscall. Or xor %eax, %eax. -1: neither.
- */
+/* mov $nr, %eax or %rax, of which the last of the opcode is there, in so many bytes. */
+static bool is_move(const uint8_t *p, size_t before)
+{
+	return p[0] == 0xb8 ||
+	       (p[0] == 0xc0 && before >= 2 && p[-1] == 0xc7 && p[-2] == 0x48);
+}
+
+/* By one of these, perhaps with others before the syscall, or xor %eax, %eax. -1: by
+ * neither. */
 static int plain_number(const uint8_t *call, size_t before)
 {
 	enum { MOV = 5, FAR = 28 };
 
 	if (before >= 2 && call[-2] == 0x31 && call[-1] == 0xc0)
 		return 0;
-	for (const uint8_t *p = call - MOV; p > call - FAR && p >= call - before; p--)
-		if (p[0] == 0xb8 && !p[3] && !p[4] && (p[1] | p[2] << 8) < NSHAPES)
+	for (size_t back = MOV; back < FAR && back <= before; back++) {
+		const uint8_t *p = call - back;
+		if (is_move(p, before - back) && !p[3] && !p[4] &&
+			(p[1] | p[2] << 8) < NSHAPES)
 			return p[1] | p[2] << 8;
+	}
 	return -1;
 }
 
@@ -438,9 +447,10 @@ unsigned text_calls(struct fast *f, struct space *s, pid_t tid, uint64_t around,
 	const struct code *c = code_around(s, around);
 	unsigned n = 0;
 
-	if (c)
-		keep_around(f, s, tid, around);
-	if (!c || !c->text->file)
+	if (!c)
+		return 0;
+	keep_around(f, s, tid, around);
+	if (!c->text->file)
 		return 0;
 	struct text *x = c->text;
 	const uint64_t len = c->to - c->from;
