@@ -40,8 +40,10 @@ struct fdtab {
 	struct names *names;
 	struct fd_task head; /* most recently used first */
 	unsigned nopen;
-	struct map mounts;  /* mount id -> name of the mount point */
-	struct map systems; /* (major, minor) -> name of the type of file system */
+	struct mounts {
+		struct map points;  /* mount id -> name of the mount point */
+		struct map systems; /* (major, minor) -> name of the type of file system */
+	} mounts, ahead; /* ahead: of those that nobody has asked for yet */
 };
 
 struct fdinfo {
@@ -61,14 +63,20 @@ struct fdtab *fdtab_new(struct names *names)
 	return t;
 }
 
+static void mounts_forget(struct mounts *m)
+{
+	map_fini(&m->points);
+	map_fini(&m->systems);
+}
+
 void fdtab_free(struct fdtab *t)
 {
 	if (!t)
 		return;
 	while (t->head.next != &t->head)
 		fdtab_forget(t, t->head.next);
-	map_fini(&t->mounts);
-	map_fini(&t->systems);
+	mounts_forget(&t->mounts);
+	mounts_forget(&t->ahead);
 	free(t);
 }
 
@@ -198,7 +206,7 @@ static size_t unescape(char *field)
 }
 
 /* Of a line of mountinfo: "36 35 98:0 /root /point options - type source ...". */
-static void learn_system(struct fdtab *t, const char *line)
+static void learn_system(struct fdtab *t, struct mounts *m, const char *line)
 {
 	const char *type = strstr(line, " - ");
 	unsigned dev[2];
@@ -208,15 +216,58 @@ static void learn_system(struct fdtab *t, const char *line)
 	type += 3;
 	uint32_t name = names_add(t->names, type, strcspn(type, " \n"));
 	if (name)
-		map_put(&t->systems, dev[0], dev[1], name);
+		map_put(&m->systems, dev[0], dev[1], name);
+}
+
+/* The name of its mount point. 0: it has none. */
+static uint32_t point_of(struct fdtab *t, char *line)
+{
+	char *at = line;
+
+	for (int field = 0; field < 4 && at; field++)
+		at = strchr(at + (field > 0), ' ');
+	return at ? names_add(t->names, at + 1, unescape(at + 1)) : 0;
+}
+
+/* The line of a mount id, or all of them; into m. */
+static void read_mounts(struct fdtab *t, struct mounts *m, FILE *f, uint64_t wanted)
+{
+	char *line = NULL;
+	size_t cap = 0;
+	uint32_t name = 0;
+
+	while (f && !(name && wanted) && getline(&line, &cap, f) > 0) {
+		uint64_t id = strtoull(line, NULL, 10);
+		if (wanted && id != wanted)
+			continue;
+		learn_system(t, m, line);
+		name = point_of(t, line);
+		if (name)
+			map_put(&m->points, id, 0, name);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+}
+
+/* What a map has, or what the one ahead has, which is asked for now. */
+static uint32_t look_up(struct map *m, const struct map *ahead, uint64_t a, uint64_t b)
+{
+	uint32_t name = map_get(m, a, b);
+
+	if (name)
+		return name;
+	name = map_get(ahead, a, b);
+	if (name)
+		map_put(m, a, b, name);
+	return name;
 }
 
 /* The mount point of a mount id, from the task's own /proc/TID/mountinfo. */
 static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 {
-	uint32_t name = id ? map_get(&t->mounts, id, 0) : 0;
-	char path[48], *line = NULL, *at = NULL;
-	size_t cap = 0;
+	uint32_t name = id ? look_up(&t->mounts.points, &t->ahead.points, id, 0) : 0;
+	char path[48];
 
 	if (name || !id)
 		return name;
@@ -224,21 +275,24 @@ static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 	FILE *f = fopen(path, "re");
 	if (!f) /* the task has ended: most often it saw what we see */
 		f = fopen("/proc/self/mountinfo", "re");
-	while (f && !name && getline(&line, &cap, f) > 0) {
-		if (strtoull(line, &at, 10) != id)
-			continue;
-		learn_system(t, line);
-		for (int field = 0; field < 3 && at; field++)
-			at = strchr(at + 1, ' ');
-		if (at)
-			name = names_add(t->names, at + 1, unescape(at + 1));
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	if (name)
-		map_put(&t->mounts, id, 0, name);
-	return name;
+	read_mounts(t, &t->mounts, f, id);
+	return map_get(&t->mounts.points, id, 0);
+}
+
+static uint32_t system_of(struct fdtab *t, const struct stat *st)
+{
+	return look_up(&t->mounts.systems, &t->ahead.systems, major(st->st_dev),
+		minor(st->st_dev));
+}
+
+void fdtab_foresee(struct fdtab *t)
+{
+	read_mounts(t, &t->ahead, fopen("/proc/self/mountinfo", "re"), 0);
+}
+
+void fdtab_begun(struct fdtab *t)
+{
+	mounts_forget(&t->ahead);
 }
 
 static uint8_t type_of(const struct stat *st, const char *path)
@@ -258,7 +312,7 @@ static uint32_t add_file(struct fdtab *t, const char *path, size_t len, uint32_t
 		.major = major(st->st_dev),
 		.minor = minor(st->st_dev),
 		.inode = st->st_ino,
-		.fs = map_get(&t->systems, major(st->st_dev), minor(st->st_dev)),
+		.fs = system_of(t, st),
 		.type = type_of(st, path),
 	};
 

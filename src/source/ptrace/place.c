@@ -10,6 +10,9 @@
  *
  * Such a tracer starves as soon as anything else wants that CPU. A watchman, a thread
  * that looks every few milliseconds, takes it back to normal then.
+ *
+ * Before there are turns to take the two have work to do at the same time: the command
+ * its exec, the tracer what it will need then. So it is sent to another CPU for that.
  */
 #include "tracer.h"
 
@@ -40,14 +43,16 @@ struct place {
 	cpu_set_t allowed;
 	int policy; /* to go back to */
 	pthread_t watchman;
-	bool hired;
-	sem_t wake; /* the watchman sleeps unless we are down */
+	bool hired, refused; /* refused: once down there would be no way back up */
+	sem_t wake;          /* the watchman sleeps unless we are down */
 	atomic_bool down, ended;
 	_Atomic uint64_t not_before_ns, stops;
 	_Atomic unsigned pause_ms;
 	pid_t lead; /* whose stops came in a row */
 	unsigned run, slow, cpu;
 	uint64_t since_ns, last_ns;
+	pid_t away, bound; /* who was sent off; who may not run where it might */
+	cpu_set_t home;    /* where that was */
 };
 
 /* sched(7): to leave SCHED_IDLE takes CAP_SYS_NICE or room in RLIMIT_NICE. */
@@ -143,7 +148,7 @@ struct place *place_new(void)
 	p->policy = sched_getscheduler(0);
 	p->pause_ms = PAUSE_MS;
 	if (sched_getaffinity(0, sizeof(p->allowed), &p->allowed) ||
-		(p->policy != SCHED_OTHER && p->policy != SCHED_BATCH) || !may_return() ||
+		(p->policy != SCHED_OTHER && p->policy != SCHED_BATCH) ||
 		sem_init(&p->wake, 0, 0) < 0) {
 		free(p);
 		return NULL;
@@ -156,8 +161,11 @@ static bool hire(struct place *p)
 {
 	sigset_t all, old;
 
-	if (p->hired)
-		return true;
+	if (p->hired || p->refused)
+		return p->hired;
+	p->refused = !may_return();
+	if (p->refused)
+		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	p->hired = pthread_create(&p->watchman, NULL, watch, p) == 0;
@@ -201,7 +209,7 @@ void place_leave(struct place *p)
 /* Called at each stop: does one task stop often, and nobody else? */
 void place_look(struct place *p, pid_t tid, uint64_t now)
 {
-	if (!p)
+	if (!p || p->refused)
 		return;
 	atomic_fetch_add_explicit(&p->stops, 1, memory_order_relaxed);
 	if (tid != p->lead) {
@@ -232,6 +240,63 @@ void place_look(struct place *p, pid_t tid, uint64_t now)
 	int cpu = tracee_cpu(tid);
 	if (!p->down || cpu != (int)p->cpu)
 		go_down(p, cpu);
+}
+
+/* For a task that stands still, until place_settle(). */
+static bool bind(struct place *p, pid_t tid, const cpu_set_t *cpus)
+{
+	if (!CPU_COUNT(cpus) || sched_setaffinity(tid, sizeof(*cpus), cpus) < 0)
+		return false;
+	p->bound = tid;
+	return true;
+}
+
+/* A task that stands still goes on, on any CPU but this one, until it stops again. */
+void place_send(struct place *p, pid_t tid)
+{
+	int here = sched_getcpu();
+
+	if (!p || p->bound || here < 0 || here >= CPU_SETSIZE ||
+		sched_getaffinity(tid, sizeof(p->home), &p->home) < 0)
+		return;
+	cpu_set_t others = p->home;
+	CPU_CLR(here, &others);
+	if (bind(p, tid, &others))
+		p->away = tid;
+}
+
+/* It has stopped, and goes on here. */
+void place_fetch(struct place *p, pid_t tid)
+{
+	int here = sched_getcpu();
+	cpu_set_t one;
+
+	if (!p || p->away != tid)
+		return;
+	p->away = 0;
+	if (here < 0 || here >= CPU_SETSIZE || !CPU_ISSET(here, &p->home))
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(here, &one);
+	bind(p, tid, &one);
+}
+
+/*
+ * It runs by now where it should, and may run wherever it might before. Said of all CPUs
+ * that holds for those as well which the machine gets later.
+ */
+void place_settle(struct place *p)
+{
+	cpu_set_t all, now;
+
+	if (!p || !p->bound)
+		return;
+	memset(&all, 0xff, sizeof(all));
+	if (sched_setaffinity(p->bound, sizeof(all), &all) < 0 ||
+		sched_getaffinity(p->bound, sizeof(now), &now) < 0 ||
+		!CPU_EQUAL(&now, &p->home))
+		sched_setaffinity(p->bound, sizeof(p->home), &p->home);
+	p->bound = 0;
 }
 
 void place_free(struct place *p)

@@ -221,8 +221,10 @@ static void answer_launcher(struct tracer *t, struct task *k)
 	t->launch->dispatched = t->dispatch && dispatch_can(k);
 	k->filtered = !t->launch->dispatched;
 	task_begin(k);
+	if (fast_may_foresee(t))
+		place_send(t->place, k->tid);
 	resume(t, k, 0);
-	fast_meanwhile(t);
+	fast_foresee(t);
 }
 
 static void on_signal(struct tracer *t, struct task *k, int sig)
@@ -277,8 +279,11 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 		return;
 	}
 	mend_eintr(t, k, !group);
+	fdtab_begun(t->fdtab);
+	if (fast_may_foresee(t))
+		place_send(t->place, k->tid);
 	go_on(t, k, 0);
-	fast_meanwhile(t);
+	fast_foresee(t);
 }
 
 static bool is_thread_of(pid_t pid, pid_t tid)

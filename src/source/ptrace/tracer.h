@@ -289,6 +289,9 @@ void queue_forget(struct tracer *t, struct task *k);
 struct place *place_new(void);
 void place_look(struct place *p, pid_t tid, uint64_t now);
 void place_leave(struct place *p);
+void place_send(struct place *p, pid_t tid);
+void place_fetch(struct place *p, pid_t tid);
+void place_settle(struct place *p);
 void place_free(struct place *p);
 
 /* stops.c */

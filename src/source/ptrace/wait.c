@@ -238,6 +238,7 @@ static bool come_by_rings(struct tracer *t)
 
 int wait_next(struct tracer *t, struct task **out)
 {
+	place_settle(t->place);
 	if (!t->queue) {
 		int err = t->fast && (t->fast->nringed || t->stopping) ? wait_ringed(t)
 			  : t->ntasks > 1                              ? wait_many(t)
@@ -248,6 +249,7 @@ int wait_next(struct tracer *t, struct task **out)
 			return -EINTR;
 	}
 	*out = queue_take(t);
+	place_fetch(t->place, (*out)->tid);
 	t->stops++;
 	if (come_by_rings(t))
 		place_leave(t->place);

@@ -197,9 +197,9 @@ static const short likely[] = { SYS_futex, SYS_rseq, SYS_set_robust_list, SYS_ex
 
 /* What nearly every program calls, most of it before anything of its own runs. */
 static const short common[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_access,
-	SYS_openat, SYS_read, SYS_pread64, SYS_newfstatat, SYS_close, SYS_arch_prctl,
-	SYS_set_tid_address, SYS_set_robust_list, SYS_rseq, SYS_prlimit64, SYS_getrandom,
-	SYS_write, SYS_lseek, SYS_getdents64, SYS_rt_sigaction };
+	SYS_openat, SYS_read, SYS_pread64, SYS_newfstatat, SYS_close, SYS_set_tid_address,
+	SYS_set_robust_list, SYS_rseq, SYS_prlimit64, SYS_getrandom, SYS_write, SYS_lseek,
+	SYS_getdents64, SYS_rt_sigaction };
 
 static void want(bool wanted[NSHAPES], const short *call, size_t n)
 {

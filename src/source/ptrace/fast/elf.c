@@ -144,13 +144,16 @@ static int read_unwind(struct elf *x, const Elf64_Phdr *p, const struct around *
 		else
 			lo = mid + 1;
 	}
+	/* The one around it may begin further away. */
+	if (lo && (lo == n || p->p_vaddr + word_at(x, at + 12 + 8 * lo) > a->address))
+		lo--;
 	/* And the one before, which tells where the gap before the first begins. */
 	for (uint64_t i = lo ? lo - 1 : 0; i < n && i < lo + MAX_FUNCTIONS; i++) {
 		uint64_t entry = at + 12 + 8 * i;
 		uint64_t from = p->p_vaddr + word_at(x, entry);
 		uint64_t fde = p->p_vaddr + word_at(x, entry + 4);
 		uint64_t in_file = offset_of(x, fde);
-		if (i >= lo && !is_near(from, a))
+		if (i >= lo && from > a->address + BEHIND)
 			break;
 		if (!within(x, in_file, 16) || fde + 8 + word_at(x, in_file + 8) != from)
 			continue;

@@ -246,7 +246,7 @@ struct fast {
 	unsigned nkept;        /* how many of them stay mapped */
 	struct map served;     /* device -> whether a process answers for it: text.c, */
 	uint32_t served_epoch; /* in this epoch */
-	unsigned foreseen;     /* steps of fast_meanwhile() that are done */
+	unsigned foreseen;     /* steps of fast_foresee() that are done */
 	struct map ends;       /* file -> struct file_end, where somebody appends */
 	unsigned cutting;      /* tasks in calls that may change that */
 	struct map known;      /* path as it was given, inode -> file */
@@ -526,7 +526,8 @@ void drain_task(struct tracer *t, struct task *k);
  * tracer.fast is NULL. */
 struct __ptrace_syscall_info;
 int fast_open(struct tracer *t, unsigned after);
-void fast_meanwhile(struct tracer *t);
+bool fast_may_foresee(const struct tracer *t);
+void fast_foresee(struct tracer *t);
 void fast_close(struct tracer *t);
 void fast_new(struct tracer *t, struct task *k);
 void fast_forget(struct tracer *t, struct task *k);

@@ -21,7 +21,13 @@ int fast_try(char *why, size_t size)
 	return fast_ask(why, size);
 }
 
-void fast_meanwhile(struct tracer *t)
+bool fast_may_foresee(const struct tracer *t)
+{
+	(void)t;
+	return false;
+}
+
+void fast_foresee(struct tracer *t)
 {
 	(void)t;
 }

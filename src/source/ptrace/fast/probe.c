@@ -166,16 +166,24 @@ static uint64_t loader_code(void)
  * While the command is on its way, first to its loader and then to its C library, which
  * nearly every program has in common with us: what it will most likely call from there.
  */
-void fast_meanwhile(struct tracer *t)
+enum { LOADER, LIBRARY };
+
+bool fast_may_foresee(const struct tracer *t)
 {
-	enum { LOADER, LIBRARY };
+	return t->fast && t->launch && t->launch->dispatched &&
+	       t->fast->foreseen <= LIBRARY;
+}
+
+void fast_foresee(struct tracer *t)
+{
 	struct fast *f = t->fast;
 	bool wanted[NSHAPES];
 
-	if (!f || !t->launch || !t->launch->dispatched || f->foreseen > LIBRARY)
+	if (!fast_may_foresee(t))
 		return;
 	fast_common(wanted);
 	if (f->foreseen++ == LOADER) {
+		fdtab_foresee(t->fdtab);
 		text_foresee(f, loader_code(), wanted);
 	} else { /* most of what it calls is around these two */
 		text_foresee(f, (uintptr_t)&read, wanted);
