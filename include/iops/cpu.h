@@ -9,6 +9,7 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct cpu_pin {
 	cpu_set_t was;
@@ -22,5 +23,8 @@ void cpu_pin(struct cpu_pin *p);
 
 /* For both sides of a fork(2): on all CPUs as before. */
 void cpu_unpin(const struct cpu_pin *p);
+
+/* A task, 0: this one, may run where it might before, as if nothing had been said. */
+void cpu_allow(pid_t tid, const cpu_set_t *was);
 
 #endif

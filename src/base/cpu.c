@@ -3,6 +3,8 @@
  */
 #include "iops/cpu.h"
 
+#include <string.h>
+
 void cpu_pin(struct cpu_pin *p)
 {
 	int here = sched_getcpu();
@@ -17,8 +19,19 @@ void cpu_pin(struct cpu_pin *p)
 	p->pinned = !sched_setaffinity(0, sizeof(one), &one);
 }
 
+/* Said of all CPUs that holds for those as well which the machine gets later. */
+void cpu_allow(pid_t tid, const cpu_set_t *was)
+{
+	cpu_set_t all, now;
+
+	memset(&all, 0xff, sizeof(all));
+	if (sched_setaffinity(tid, sizeof(all), &all) < 0 ||
+		sched_getaffinity(tid, sizeof(now), &now) < 0 || !CPU_EQUAL(&now, was))
+		sched_setaffinity(tid, sizeof(*was), was);
+}
+
 void cpu_unpin(const struct cpu_pin *p)
 {
 	if (p->pinned)
-		sched_setaffinity(0, sizeof(p->was), &p->was);
+		cpu_allow(0, &p->was);
 }

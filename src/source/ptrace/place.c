@@ -15,6 +15,7 @@
  * its exec, the tracer what it will need then. So it is sent to another CPU for that.
  */
 #include "tracer.h"
+#include "iops/cpu.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -265,7 +266,7 @@ void place_send(struct place *p, pid_t tid)
 		p->away = tid;
 }
 
-/* It has stopped, and goes on here. */
+/* Has the one that was sent off stopped? It goes on here. */
 void place_fetch(struct place *p, pid_t tid)
 {
 	int here = sched_getcpu();
@@ -281,22 +282,13 @@ void place_fetch(struct place *p, pid_t tid)
 	bind(p, tid, &one);
 }
 
-/*
- * It runs by now where it should, and may run wherever it might before. Said of all CPUs
- * that holds for those as well which the machine gets later.
- */
+/* It runs by now where it should, and may run wherever it might before. */
 void place_settle(struct place *p)
 {
-	cpu_set_t all, now;
-
-	if (!p || !p->bound)
-		return;
-	memset(&all, 0xff, sizeof(all));
-	if (sched_setaffinity(p->bound, sizeof(all), &all) < 0 ||
-		sched_getaffinity(p->bound, sizeof(now), &now) < 0 ||
-		!CPU_EQUAL(&now, &p->home))
-		sched_setaffinity(p->bound, sizeof(p->home), &p->home);
-	p->bound = 0;
+	if (p && p->bound)
+		cpu_allow(p->bound, &p->home);
+	if (p)
+		p->bound = 0;
 }
 
 void place_free(struct place *p)
