@@ -43,10 +43,13 @@ override CFLAGS += -std=gnu11 -pthread $(WARN) \
            $(if $(COV),--coverage -O0)
 LIBFLAGS := $(shell $(PKG) --cflags $(PKGS) 2>/dev/null)
 override CPPFLAGS += -D_GNU_SOURCE -Iinclude -I$(B) -DVERSION='"$(VERSION)"' $(LIBFLAGS) $(if $(FUSE),$(shell $(PKG) --cflags-only-I fuse3))
-# All names are looked up once, not again in each process that is made.
-override LDFLAGS += -Wl,-z,now
-override LDLIBS += $(shell $(PKG) --libs $(filter-out libzstd,$(LINKED)) 2>/dev/null) $(ZSTDLIB) $(if $(FAST),-lZydis) $(if $(BPF),$(BPFLIBS)) -lm -ldl
+# All names are looked up once, not again in each process that is made, and first where
+# most of them are. Addresses that move with the program take an eighth of the place.
+RELR    := $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - -Wl,--fatal-warnings,-z,pack-relative-relocs -o /dev/null 2>/dev/null && echo ,-z,pack-relative-relocs)
+override LDFLAGS += -Wl,-z,now$(RELR)
+override LDLIBS += -Wl,--push-state,--no-as-needed -lc -Wl,--pop-state $(shell $(PKG) --libs $(filter-out libzstd,$(LINKED)) 2>/dev/null) $(ZSTDLIB) $(if $(FAST),-lZydis) $(if $(BPF),$(BPFLIBS)) $(MATHLIB) -ldl
 # Linked into the program where that can be: they would make each start slower.
+MATHLIB := $(if $(wildcard $(shell $(CC) -print-file-name=libm.a)),-Wl$(comma)-Bstatic -lm -Wl$(comma)-Bdynamic,-lm)
 ZSTDLIB := $(or $(filter /%,$(shell $(CC) -print-file-name=libzstd.a)),-lzstd)
 BPFLIBS = $(if $(wildcard $(addprefix $(shell $(PKG) --variable=libdir libbpf)/lib,bpf.a elf.a z.a)),-Wl$(comma)-Bstatic -lbpf -lelf -lz -Wl$(comma)-Bdynamic,-lbpf -lelf -lz)
 LATELIBS := $(shell $(PKG) --libs $(LATE) 2>/dev/null) $(if $(FUSE),$(shell $(PKG) --libs fuse3))

@@ -9,6 +9,7 @@
 #include "iops/session.h"
 #include "iops/sink.h"
 #include "iops/sinks.h"
+#include "iops/slurp.h"
 #include "iops/source.h"
 #include "iops/stats.h"
 
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,16 +37,19 @@ struct collection {
 	struct trace_options trace; /* of --layers */
 };
 
-static int read_line(const char *path, char *buf, size_t size)
+/* A random one: RFC 9562, version 4. */
+static void make_uuid(char *out, size_t size)
 {
-	FILE *f = fopen(path, "re");
-	bool ok = f && fgets(buf, (int)size, f);
+	uint8_t b[16];
 
-	if (f)
-		fclose(f);
-	if (ok)
-		buf[strcspn(buf, "\n")] = 0;
-	return ok ? 0 : -errno;
+	*out = 0;
+	if (getrandom(b, sizeof(b), 0) != sizeof(b))
+		return;
+	b[6] = 0x40 | (b[6] & 0x0f);
+	b[8] = 0x80 | (b[8] & 0x3f);
+	for (size_t i = 0, at = 0; i < sizeof(b); i++)
+		at += snprintf(out + at, size - at, "%s%02x",
+			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", b[i]);
 }
 
 static void describe(struct run *run)
@@ -52,17 +57,17 @@ static void describe(struct run *run)
 	struct utsname u;
 	struct timespec t;
 
-	if (read_line("/proc/sys/kernel/random/uuid", run->id, sizeof(run->id)) < 0)
-		*run->id = 0;
+	make_uuid(run->id, sizeof(run->id));
 	if (!uname(&u)) {
 		snprintf(run->host, sizeof(run->host), "%s", u.nodename);
 		snprintf(run->kernel, sizeof(run->kernel), "%s", u.release);
 	}
 	clock_gettime(CLOCK_REALTIME, &t);
 	run->started_ns = t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
-	if (read_line("/proc/sys/kernel/random/boot_id", run->boot_id,
-		    sizeof(run->boot_id)) < 0)
+	if (slurp("/proc/sys/kernel/random/boot_id", run->boot_id, sizeof(run->boot_id)) <
+		0)
 		*run->boot_id = 0;
+	run->boot_id[strcspn(run->boot_id, "\n")] = 0;
 }
 
 static const struct proc *command_of(const struct collection *c)

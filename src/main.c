@@ -38,7 +38,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,7 +81,6 @@ static int run_verb(const struct command *c, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	fill_streams();
-	setlocale(LC_CTYPE, "");
 	if (argc < 2) {
 		diag("no verb; 'iops help' lists them");
 		return EXIT_USAGE;

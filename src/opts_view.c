@@ -3,7 +3,6 @@
  */
 #include "iops/opts.h"
 
-#include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -37,6 +36,7 @@ void opts_terminal(struct options *o, int fd)
 	else if (terminal)
 		o->view.width = 80;
 	o->view.colour = wants_colour(o, terminal);
-	o->view.utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8") &&
-		       !(getenv("TERM") && !strcmp(getenv("TERM"), "dumb") && terminal);
+	o->view.text = getenv("TERM") && !strcmp(getenv("TERM"), "dumb") && terminal
+			       ? TEXT_ASCII
+			       : TEXT_BY_LOCALE;
 }

@@ -29,7 +29,7 @@ enum launch_how {
 struct launch {
 	pid_t front;
 	pid_t command; /* its own word; 0: none yet, -1: there will be none */
-	int go[2]; /* a pipe: the command waits for a byte of enum launch_how */
+	int go[2];     /* a pipe: the command waits for a byte of enum launch_how */
 
 	/* The command's word: errno of a failed exec or of the filter; 0 while none. */
 	volatile int exec_errno, filter_errno;

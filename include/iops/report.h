@@ -22,7 +22,8 @@ struct view {
 	const struct column *sort;                /* NULL: by bytes */
 	unsigned top;                             /* rows; 0: all */
 	bool partial; /* filters leave some of the calls out */
-	bool histogram, utf8, colour, quiet, verbose;
+	enum units_text text;
+	bool histogram, colour, quiet, verbose;
 	enum units units;
 	unsigned width; /* columns of the terminal; 0: no limit */
 };

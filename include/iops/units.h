@@ -17,6 +17,10 @@ char *units_bytes(char *buf, uint64_t n, enum units u);  /* 8.4 MiB */
 char *units_rate(char *buf, double per_s, enum units u); /* 6.8 MiB/s */
 char *units_ns(char *buf, uint64_t ns, enum units u);    /* 1.9 us */
 
+/* What may be put into text: by the locale, which is looked at when that is needed. */
+enum units_text { TEXT_ASCII, TEXT_UTF8, TEXT_BY_LOCALE };
+bool units_utf8(enum units_text text);
+
 /* Display columns of UTF-8 text; bytes that are none count as 4 ("\xff"). */
 size_t units_width(const char *s);
 
@@ -25,6 +29,7 @@ size_t units_width(const char *s);
  * Control characters and bytes that are no text become "\\xHH", so that a path cannot
  * move the cursor.
  */
-char *units_elide(char *buf, size_t size, const char *s, size_t width, bool utf8);
+char *units_elide(
+	char *buf, size_t size, const char *s, size_t width, enum units_text text);
 
 #endif

@@ -3,6 +3,8 @@
  */
 #include "iops/units.h"
 
+#include <langinfo.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
@@ -75,14 +77,36 @@ char *units_ns(char *buf, uint64_t ns, enum units u)
 	return buf;
 }
 
+/* Once it is needed, which takes longer than many a command runs: most text is ASCII. */
+static void settle_locale(void)
+{
+	const char *now = setlocale(LC_CTYPE, NULL);
+
+	if (!now || !strcmp(now, "C"))
+		setlocale(LC_CTYPE, "");
+}
+
+bool units_utf8(enum units_text text)
+{
+	if (text != TEXT_BY_LOCALE)
+		return text == TEXT_UTF8;
+	settle_locale();
+	return !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
 /* One character: its bytes and its columns. Bytes that are no text: 1 and 4. */
 static int next_char(const char *s, size_t *columns)
 {
 	wchar_t wc;
 	mbstate_t st = { 0 };
-	size_t n = mbrtowc(&wc, s, strlen(s), &st);
 	int w;
 
+	if (*s >= ' ' && *s <= '~') {
+		*columns = 1;
+		return 1;
+	}
+	settle_locale();
+	size_t n = mbrtowc(&wc, s, strlen(s), &st);
 	if (n == 0 || n > 8 || (w = wcwidth(wc)) < 0) {
 		*columns = 4;
 		return 1;
@@ -111,16 +135,18 @@ static char *put_char(char *to, const char *end, const char *s, int bytes, size_
 	return to + bytes;
 }
 
-char *units_elide(char *buf, size_t size, const char *s, size_t width, bool utf8)
+char *units_elide(
+	char *buf, size_t size, const char *s, size_t width, enum units_text text)
 {
 	size_t total = 0, w, at = 0;
-	const char *dots = utf8 ? "\xe2\x80\xa6" : "...";
-	size_t ndots = utf8 ? 1 : 3;
 	char *to = buf;
 	const char *end = buf + size - 5;
 
 	for (const char *p = s; *p; p += next_char(p, &w), total += w)
 		;
+	bool utf8 = total > width && units_utf8(text);
+	const char *dots = utf8 ? "\xe2\x80\xa6" : "...";
+	size_t ndots = utf8 ? 1 : 3;
 
 	/* Keep a third at the front and the rest at the end, where paths differ. */
 	size_t keep = width > ndots ? width - ndots : 0;

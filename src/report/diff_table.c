@@ -97,7 +97,7 @@ static void put_row(
 	char name[4096], ops[UNITS_LEN + 1], bytes[UNITS_LEN + 1], meta[UNITS_LEN + 1],
 		failed[UNITS_LEN + 1];
 
-	units_elide(name, sizeof(name), c->name, width, v->utf8);
+	units_elide(name, sizeof(name), c->name, width, v->text);
 	change_text(ops, s[0].all.operations, s[1].all.operations, false, v);
 	change_text(bytes, s[0].all.bytes, s[1].all.bytes, true, v);
 	change_text(meta, diff_meta(&s[0]), diff_meta(&s[1]), false, v);
@@ -147,7 +147,7 @@ static void put_run(FILE *out, const struct diff_in *in, int side)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = ' ';
 	units_elide(shown, sizeof(shown), *run->title ? run->title : what, 40,
-		in->a->view->utf8);
+		in->a->view->text);
 	fprintf(out, "%c: %s: %s, %s%s\n", 'a' + side, in->name[side], shown,
 		units_ns(time, run->elapsed_ns, UNITS_IEC),
 		run->complete ? "" : ", incomplete");

@@ -80,7 +80,7 @@ static void put_chart(FILE *out, const struct chart *c, const struct view *v)
 				: units_bytes(buf, from, v->units));
 		for (unsigned s = 0; s < SETS; s++) {
 			fputs("  ", out);
-			put_bar(out, c->n[s][i], max[s], bar, v->utf8);
+			put_bar(out, c->n[s][i], max[s], bar, units_utf8(v->text));
 			put_number(out, c, c->n[s][i], v->units);
 		}
 		fputc('\n', out);

@@ -279,7 +279,7 @@ static void device_lines(FILE *out, const struct block_sums *s, const struct vie
 				(unsigned long long)(100 * d->consecutive / moves));
 		fprintf(out, "%-10s",
 			units_elide(name, sizeof(name),
-				d->file ? device_name(s, d) : text, 10, v->utf8));
+				d->file ? device_name(s, d) : text, 10, v->text));
 		cells(out, &d->completed[BLOCK_CLASS_READ],
 			&d->completed[BLOCK_CLASS_WRITE], v->units);
 		fprintf(out, " %6.1f %5llu %7s\n", mean_depth(q),

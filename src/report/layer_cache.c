@@ -183,7 +183,7 @@ static void line(const struct sheet *t, const char *name, const uint64_t n[])
 {
 	char shown[600], text[UNITS_LEN], share[16];
 
-	units_elide(shown, sizeof(shown), name, t->name, t->v->utf8);
+	units_elide(shown, sizeof(shown), name, t->name, t->v->text);
 	fprintf(t->out, "%s%*s", shown,
 		(int)(t->name > units_width(shown) ? t->name - units_width(shown) : 0),
 		"");

@@ -299,7 +299,7 @@ static void row_line(FILE *out, const struct net_sums *s, const struct net_row *
 	size_t room = v->width ? (v->width > 70 ? v->width - 51 : 20) : 60;
 
 	units_elide(name, sizeof(name),
-		names_get(s->names, names_file(s->names, r->file)->path), room, v->utf8);
+		names_get(s->names, names_file(s->names, r->file)->path), room, v->text);
 	snprintf(pid, sizeof(pid), "%d", r->pid);
 	fprintf(out, "%s%*s %7s %10s %10s %10s %10s\n", name,
 		(int)(room - units_width(name)), "", r->pid ? pid : "",

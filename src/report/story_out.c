@@ -180,11 +180,12 @@ static const char *text_of(const struct sheet *t, enum what what,
 /* Of a long path its end, from a slash on where that fits. */
 static const char *end_of(const struct sheet *t, const char *path, char *buf, size_t size)
 {
-	const char *dots = t->in->view->utf8 ? "\u2026" : "...", *p = path;
-	size_t room = t->name - units_width(dots);
+	const char *p = path;
 
 	if (units_width(path) <= t->name)
 		return path;
+	const char *dots = units_utf8(t->in->view->text) ? "\u2026" : "...";
+	size_t room = t->name - units_width(dots);
 	while (p && units_width(p) > room)
 		p = strchr(p + 1, '/');
 	if (!p)
@@ -199,7 +200,7 @@ static void put_row(
 	char shown[4 * NAME_MAX_WIDTH + 64], buf[UNITS_LEN], end[NAME_MAX_WIDTH * 4 + 8];
 
 	name = end_of(t, name, end, sizeof(end));
-	units_elide(shown, sizeof(shown), name, t->name, t->in->view->utf8);
+	units_elide(shown, sizeof(shown), name, t->name, t->in->view->text);
 	fprintf(t->out, "%s%*s", shown,
 		(int)(t->name > units_width(shown) ? t->name - units_width(shown) : 0),
 		"");

@@ -143,7 +143,7 @@ static void head(FILE *out, const struct report_in *in)
 		run->complete ? "complete" : "incomplete");
 	size_t width = v->width ? v->width : 80, used = strlen(tail) + 9;
 	units_elide(shown, sizeof(shown), what,
-		width > used + NAME_MIN ? width - used : NAME_MIN, v->utf8);
+		width > used + NAME_MIN ? width - used : NAME_MIN, v->text);
 	fprintf(out, "%siops: %s%s", style(v, "\033[1m"), shown, style(v, "\033[0m"));
 	int gap = (int)(width - units_width(shown) - strlen(tail) - 6);
 	fprintf(out, "%*s%s\n", gap > 3 ? gap : 3, "", tail);
@@ -354,7 +354,7 @@ static int fill_line(
 			     : value_text(&val,
 				       is_id(g->column[c]) ? UNITS_RAW : v->units, buf);
 		if (val.type == VALUE_STR)
-			text = units_elide(shown, sizeof(shown), text, room, v->utf8);
+			text = units_elide(shown, sizeof(shown), text, room, v->text);
 		err = scols_line_set_data(ln, c, text);
 	}
 	return err;

@@ -27,7 +27,7 @@ static void say(FILE *out, const struct view *v, const char *sequence, const cha
 	for (const char *p = text; *p;) {
 		size_t n = strcspn(p, " ");
 		snprintf(word, sizeof(word), "%.*s", (int)n, p);
-		units_elide(safe, sizeof(safe), word, sizeof(word), v->utf8);
+		units_elide(safe, sizeof(safe), word, sizeof(word), v->text);
 		size_t width = units_width(safe);
 		if (at && v->width && at + 1 + width > v->width) {
 			fputs("\n ", out);

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct stats *some = names ? stats_new(names, 0) : NULL;
 	struct reread r, again;
 	struct reread_args args = { (const char *)bytes, "memory", len, stats, 0, true };
-	struct view view = { .by = { DIM_FILE, DIM_CALL }, .nby = 2, .utf8 = true };
+	struct view view = { .by = { DIM_FILE, DIM_CALL }, .nby = 2, .text = TEXT_UTF8 };
 
 	fuzz_quiet();
 	if (!stats || !some)

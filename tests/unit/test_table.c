@@ -93,7 +93,7 @@ static void table_at_80(void **state)
 		fill(row[i].size, row[i].ns, row[i].times);
 		for (unsigned d = 0; d < NDIMS; d++) {
 			by(d);
-			view.utf8 = d % 2;
+			view.text = d % 2;
 			render(&report_table);
 			assert_non_null(strchr(text, '\n'));
 			assert_narrow(80);
@@ -152,7 +152,7 @@ static void histogram_at_80(void **state)
 				.dur_ns = UINT64_C(1) << b });
 	view.histogram = true;
 	for (int utf8 = 0; utf8 <= 1; utf8++) {
-		view.utf8 = utf8;
+		view.text = utf8;
 		render(&report_table);
 		assert_non_null(strstr(text, "operations by size\n"));
 		assert_non_null(strstr(text, utf8 ? "\u2588" : "####"));

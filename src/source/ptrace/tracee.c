@@ -2,6 +2,7 @@
  * tracee.c - memory and counters of a task that stands still
  */
 #include "tracer.h"
+#include "iops/slurp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,21 +51,6 @@ ssize_t tracee_string(pid_t tid, uint64_t from, char *to, size_t size)
 	}
 	to[got] = 0;
 	return got;
-}
-
-static ssize_t slurp(const char *path, char *buf, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	ssize_t n = read(fd, buf, size - 1);
-	int err = -errno;
-	close(fd);
-	if (n < 0)
-		return err;
-	buf[n] = 0;
-	return n;
 }
 
 /* proc(5): "rchar: N\nwchar: N\nsyscr: N\nsyscw: N\n...". Only this task's. */

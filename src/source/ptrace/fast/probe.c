@@ -6,6 +6,7 @@
  */
 #include "../tracer.h"
 #include "iops/cpu.h"
+#include "iops/slurp.h"
 
 #include <asm/prctl.h>
 #include <elf.h>
@@ -28,14 +29,12 @@ static bool has_counter(void)
 {
 	static const char *const clocks[] = { "tsc", "kvm-clock",
 		"hyperv_clocksource_tsc_page" };
-	char line[64] = "";
-	FILE *f = fopen(
-		"/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+	static const char current[] =
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	char line[64];
 
-	if (f && !fgets(line, sizeof(line), f))
-		*line = 0;
-	if (f)
-		fclose(f);
+	if (slurp(current, line, sizeof(line)) < 0)
+		return false;
 	line[strcspn(line, "\n")] = 0;
 	for (unsigned i = 0; i < sizeof(clocks) / sizeof(*clocks); i++)
 		if (!strcmp(line, clocks[i]))
