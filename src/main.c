@@ -5,8 +5,8 @@
  *   cmd/            a file a verb: run, attach, trace, mount, report, export, merge,
  *                   diff, tag (tag-by-pid), doctor, help
  *   opts.c          the table of options; opts_*: those of a verb, and times
- *   front.c         the shell's job: starts command and tracer, passes signals and status;
- *                   begin.c: the command up to its exec
+ *   front.c         the shell's job: starts command and tracer, passes signals and
+ *                   status; begin.c: the command up to its exec
  *   collect.c       the tracer process: wires a source to sinks, then reports
  *   session.c       the only loop
  *   replay.c        saved traces as one stream of operations; runs.c: what several share
@@ -27,8 +27,8 @@
  *                   histogram; diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
  *                   fdtab and fdtrack (descriptors to files), input, wire, text,
- *                   anon, late (libraries), groups (of processes), cpu (where a fork
- *                   begins)
+ *                   anon, slurp (small files), late (libraries), groups (of processes),
+ *                   cpu (where a fork begins)
  *
  * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
  * them. Arrows go one way, downwards: tests/arrows.sh proves it.

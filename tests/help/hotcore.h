@@ -54,7 +54,7 @@ struct place {
 	long long off, n;
 };
 struct totals {
-	u64 lock, nfiles, ntasks, nplaces, execs, go, call[NCALLS][NCNT];
+	u64 lock, nfiles, ntasks, nplaces, execs, go, calm, call[NCALLS][NCNT];
 	struct file file[NFILES];
 	struct task task[NTASKS];
 	struct place place[NPLACES];

@@ -46,7 +46,7 @@ static inline int start(void **state)
 		.verifies = true,
 		.started_ns = 1000000000u,
 		.elapsed_ns = 2000000000u };
-	view = (struct view){ .width = 80, .utf8 = true };
+	view = (struct view){ .width = 80, .text = TEXT_UTF8 };
 	in = (struct report_in){ stats, names, &run, &view };
 	return 0;
 }

@@ -67,7 +67,7 @@ static inline struct rig *rig_new(unsigned ntasks, pid_t pid, const char *want)
 		abort();
 	r->t.fast->clock = begun;
 	r->process = (struct process){ .pid = pid, .ntasks = ntasks, .started = true };
-	struct rings *rings = rings_new(fd, RIG_TASKS * SLOT_SIZE);
+	struct rings *rings = rings_new(&r->t.fast->dead, fd, RIG_TASKS * SLOT_SIZE);
 	close(fd);
 	r->ntasks = ntasks;
 	for (unsigned i = 0; i < ntasks; i++) {

@@ -132,7 +132,7 @@ static bool enter_exec(struct tracer *t, struct task *k)
 {
 	bool at = !strcmp(syscalls[k->call.row].name, "execveat");
 
-	task_check(t, k, false);
+	task_check(t, k);
 	if (!k->process->started)
 		task_begin(k);
 	return at || !program_is_missing(k);

@@ -234,18 +234,10 @@ static bool in_exec(const struct task *k)
  * account, as the kernel charges the reading of the program to the task; who dies in the
  * middle of it has made no other calls. Whether it dies: ends.
  */
-static int settle(struct task *k, bool ends)
+static void settle(struct task *k, const struct counters *now, bool ends)
 {
-	struct counters now;
-
-	if (k->base.calls < 0)
-		return -EACCES;
-	int err = tracee_counters(k->process->pid, k->tid, &now);
-	if (err < 0)
-		return err;
-
-	int64_t calls = now.calls - k->base.calls - k->mine.calls;
-	int64_t bytes = now.bytes - k->base.bytes - k->mine.bytes;
+	int64_t calls = now->calls - k->base.calls - k->mine.calls;
+	int64_t bytes = now->bytes - k->base.bytes - k->mine.bytes;
 	int weight = k->call.row >= 0 ? syscalls[k->call.row].weight : 0;
 	if (slot_in_flight(&k->slot))
 		weight = 2;
@@ -261,10 +253,9 @@ static int settle(struct task *k, bool ends)
 	if (!sure || (!weight && !exec))
 		k->off.bytes += bytes;
 	k->unsure = 0;
-	k->base = now;
+	k->base = *now;
 	k->counted += k->mine.calls;
 	k->mine = (struct counters){ 0 };
-	return 0;
 }
 
 /* core(5): what the kernel writes there is on the account of the task that has crashed.
@@ -291,40 +282,62 @@ static bool may_have_dumped(const struct task *k)
 	return false;
 }
 
-/* At exec the account is closed, at the task's end the verdict is said. */
-void task_check(struct tracer *t, struct task *k, bool verdict)
+/* now: NULL: they cannot be read. */
+static void check(struct tracer *t, struct task *k, const struct counters *now, bool ends)
 {
+	bool known = now && k->base.calls >= 0;
+
 	if (!t->countable || !counts(k))
 		return;
-
-	int err = settle(k, verdict);
-	if (!verdict)
+	if (known)
+		settle(k, now, ends);
+	if (!ends)
 		return;
 	struct op op = life(t, k, OP_VERIFY);
 	op.ret = k->off.calls;
 	op.offset = k->off.bytes;
 	op.want = k->counted;
-	op.fd = err < 0 || (k->off.calls > 0 && may_have_dumped(k)) ? -1 : 0;
+	op.fd = !known || (k->off.calls > 0 && may_have_dumped(k)) ? -1 : 0;
 	tracer_put(t, &op);
+}
+
+static void ledger(struct tracer *t, struct task *k, const struct counters *now)
+{
+	struct op chars = life(t, k, OP_CHARS), ledger = life(t, k, OP_LEDGER);
+	const struct ledger *before = &k->before;
+
+	if (!counts(k) || !now)
+		return;
+	chars.ret = now->ledger.rchar - before->rchar;
+	chars.want = now->ledger.wchar - before->wchar;
+	tracer_put(t, &chars);
+	ledger.ret = now->ledger.read - before->read;
+	ledger.want = now->ledger.written - before->written;
+	ledger.offset = now->ledger.cancelled - before->cancelled;
+	if (ledger.ret || ledger.want || ledger.offset)
+		tracer_put(t, &ledger);
+}
+
+/* What the kernel has counted by now. NULL: it does not say. */
+static const struct counters *ask(const struct task *k, struct counters *now)
+{
+	return tracee_counters(k->process->pid, k->tid, now) < 0 ? NULL : now;
+}
+
+/* At exec the account is closed. */
+void task_check(struct tracer *t, struct task *k)
+{
+	struct counters now;
+
+	check(t, k, ask(k, &now), false);
 }
 
 /* What the kernel has on the account of the task: of all its life, its execs too. */
 void task_ledger(struct tracer *t, struct task *k)
 {
-	struct op chars = life(t, k, OP_CHARS), ledger = life(t, k, OP_LEDGER);
-	const struct ledger *before = &k->before;
 	struct counters now;
 
-	if (!counts(k) || tracee_counters(k->process->pid, k->tid, &now) < 0)
-		return;
-	chars.ret = now.ledger.rchar - before->rchar;
-	chars.want = now.ledger.wchar - before->wchar;
-	tracer_put(t, &chars);
-	ledger.ret = now.ledger.read - before->read;
-	ledger.want = now.ledger.written - before->written;
-	ledger.offset = now.ledger.cancelled - before->cancelled;
-	if (ledger.ret || ledger.want || ledger.offset)
-		tracer_put(t, &ledger);
+	ledger(t, k, ask(k, &now));
 }
 
 /* What the task has done so far is none of ours. */
@@ -339,8 +352,11 @@ void task_begin(struct task *k)
 /* The last word on its counts. */
 void task_verdict(struct tracer *t, struct task *k)
 {
-	task_check(t, k, true);
-	task_ledger(t, k);
+	struct counters buf;
+	const struct counters *now = ask(k, &buf);
+
+	check(t, k, now, true);
+	ledger(t, k, now);
 }
 
 void task_exiting(struct tracer *t, struct task *k)

@@ -245,7 +245,7 @@ void task_gone(struct tracer *t, struct task *k, int status);
 void task_drop(struct tracer *t, struct task *k);
 uint32_t task_exec(struct tracer *t, struct task *k, pid_t former);
 void task_baseline(struct tracer *t, struct task *k);
-void task_check(struct tracer *t, struct task *k, bool verdict);
+void task_check(struct tracer *t, struct task *k);
 void task_begin(struct task *k);
 void task_verdict(struct tracer *t, struct task *k);
 void task_ledger(struct tracer *t, struct task *k);

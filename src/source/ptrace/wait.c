@@ -211,9 +211,12 @@ static int wait_ringed(struct tracer *t)
 	if (drain_all(t) > RING_PARTS / 2)
 		return 0;
 	uint64_t nap = (uint64_t)((double)f->fill_ticks * f->clock.ns_per_tick);
-	return sleep_for_any(t, nap < MIN_NAP_NS   ? MIN_NAP_NS
-				: nap > MAX_NAP_NS ? MAX_NAP_NS
-						   : nap);
+	int err = sleep_for_any(t, nap < MIN_NAP_NS   ? MIN_NAP_NS
+				   : nap > MAX_NAP_NS ? MAX_NAP_NS
+						      : nap);
+	if (!t->queue)
+		rings_bury(&t->fast->dead);
+	return err;
 }
 
 /*

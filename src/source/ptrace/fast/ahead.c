@@ -264,24 +264,56 @@ int ahead_met(struct tracer *t, struct task *k, struct stand *st, uint64_t aroun
 	return n ? patch_many(t, k, st, call, n) : 0;
 }
 
+/* Whether nobody else runs there, and it is all ours. */
+static bool is_alone(const struct tracer *t, const struct task *k)
+{
+	return t->launch && !k->lender && space_is_alone(k->space) &&
+	       k->space->state == SPACE_READY;
+}
+
+/* At a stop: what others have met around several addresses. 0, or -ESRCH. */
+static int met_around(struct tracer *t, struct task *k, const uint64_t *at, unsigned n)
+{
+	struct stand st;
+
+	if (!n || stand_begin(t, k, &st) < 0)
+		return 0;
+	for (unsigned i = 0; i < n; i++)
+		if (ahead_met(t, k, &st, at[i]) == -ESRCH)
+			return -ESRCH;
+	stand_same(k, &st);
+	return 0;
+}
+
 /*
  * At the stop of a call at that address: if it is the first one from its mapping, all
  * that others have met there. 0, or -ESRCH.
  */
 int ahead_of_code(struct tracer *t, struct task *k, uint64_t at)
 {
-	struct space *sp = k->space;
-	struct stand st;
-
-	if (!t->launch || k->lender || !space_is_alone(sp) || sp->state != SPACE_READY)
+	if (!is_alone(t, k))
 		return 0;
 	maps_forget(&t->fast->maps); /* it has run since */
-	if (!text_look(t->fast, sp, k->tid, at) || stand_begin(t, k, &st) < 0)
+	return met_around(t, k, &at, text_look(t->fast, k->space, k->tid, at));
+}
+
+/* At a stop that comes once the loader has done its work: the same in all of its files
+ * that have no call of their own yet. 0, or -ESRCH. */
+int ahead_of_files(struct tracer *t, struct task *k)
+{
+	struct fast *f = t->fast;
+	uint64_t at[SPACE_CODES];
+	struct mapping m;
+	size_t next = 0;
+	unsigned n = 0;
+
+	maps_forget(&f->maps);
+	if (!is_alone(t, k) || maps_of(&f->maps, k->tid) < 0)
 		return 0;
-	if (ahead_met(t, k, &st, at) == -ESRCH)
-		return -ESRCH;
-	stand_same(k, &st);
-	return 0;
+	while (n + 1 < SPACE_CODES && maps_next(&f->maps, &next, &m))
+		if (text_is_met(f, &m) && text_look(f, k->space, k->tid, m.from))
+			at[n++] = m.from;
+	return met_around(t, k, at, n);
 }
 
 /* What threads are likely to call, in all code that is known. 0, or -ESRCH. */

@@ -142,8 +142,8 @@ static bool begin(struct tracer *t, struct task *k)
 		return false;
 	if (t->fast->guards)
 		handler_unblock(k);
-	else if (k->process->ntasks > 1)
-		task_hook(t, k); /* a thread makes calls of its own at once */
+	else
+		task_hook(t, k); /* it makes calls at once, as a thread does */
 	return true;
 }
 

@@ -318,8 +318,15 @@ static bool is_movable(
 	*far = false;
 	if (in->length < JUMP || in->length > sizeof(((struct plan *)0)->old))
 		return false;
-	if (in->mnemonic != ZYDIS_MNEMONIC_MOV && in->mnemonic != ZYDIS_MNEMONIC_LEA)
+	switch (in->mnemonic) {
+	case ZYDIS_MNEMONIC_MOV:
+	case ZYDIS_MNEMONIC_LEA:
+	case ZYDIS_MNEMONIC_MOVAPS:
+	case ZYDIS_MNEMONIC_MOVUPS:
+		break;
+	default:
 		return false;
+	}
 	for (unsigned i = 0; i < in->operand_count; i++) {
 		if (operand[i].type != ZYDIS_OPERAND_TYPE_MEMORY)
 			continue;

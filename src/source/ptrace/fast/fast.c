@@ -64,6 +64,7 @@ void fast_close(struct tracer *t)
 	stand_forget(f);
 	ends_fini(f);
 	map_fini(&f->known);
+	rings_bury(&f->dead);
 	links_fini(f);
 	free(f->ringed);
 	free(f);

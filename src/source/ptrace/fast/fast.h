@@ -114,8 +114,16 @@ enum { SPACE_CODES = 4 };
 enum space_state { SPACE_COLD, SPACE_READY, SPACE_REFUSED };
 
 /* The file that all slots of an address space and of copies of it live in. */
+/* Those that nobody uses any more, to be freed when nobody waits for us. */
+struct grave {
+	struct rings *first;
+	unsigned n;
+};
+
 struct rings {
 	unsigned refs;
+	struct grave *grave;
+	struct rings *next; /* in there */
 	struct guards *guards;
 	struct guard *guard;
 	uint8_t *base;
@@ -246,14 +254,16 @@ struct fast {
 	unsigned nkept;        /* how many of them stay mapped */
 	struct map served;     /* device -> whether a process answers for it: text.c, */
 	uint32_t served_epoch; /* in this epoch */
-	unsigned foreseen;     /* steps of fast_foresee() that are done */
-	struct map ends;       /* file -> struct file_end, where somebody appends */
-	unsigned cutting;      /* tasks in calls that may change that */
-	struct map known;      /* path as it was given, inode -> file */
-	struct map links;      /* real path, mounts -> what was said of it: links.c */
-	struct map link_dirs;  /* directory -> there are, or were, some below it */
-	uint64_t nshared;      /* files that were given other names */
-	struct map followed;   /* real path of a link that led to a directory of dir */
+	struct grave dead;
+	uint64_t vdso_call;   /* where in the vdso a call was found last; 0: none yet */
+	unsigned foreseen;    /* steps of fast_foresee() that are done */
+	struct map ends;      /* file -> struct file_end, where somebody appends */
+	unsigned cutting;     /* tasks in calls that may change that */
+	struct map known;     /* path as it was given, inode -> file */
+	struct map links;     /* real path, mounts -> what was said of it: links.c */
+	struct map link_dirs; /* directory -> there are, or were, some below it */
+	uint64_t nshared;     /* files that were given other names */
+	struct map followed;  /* real path of a link that led to a directory of dir */
 	struct fast_dir dir[FAST_DIRS];
 	/* Directories whose paths are still to be found out: who has opened them. */
 	struct {
@@ -308,54 +318,7 @@ void fast_clock_look(struct fast_clock *c);
 uint64_t fast_clock_ns(const struct fast_clock *c, uint64_t tsc);
 uint64_t fast_tsc(void);
 
-/* How a site can be patched. */
-struct plan {
-	int16_t patch; /* from the syscall instruction on */
-	int16_t cave;  /* likewise; 0: none */
-	uint8_t length, moved;
-	bool far;        /* what was moved ends with the distance to an address */
-	uint8_t old[16]; /* what is there before */
-};
-
-/* elf.c: of the bytes of a file, which are borrowed; call: where in it. 0, or -errno. */
-struct elf;
-struct elf *elf_new(const uint8_t *file, size_t size);
-void elf_bytes(struct elf *x, const uint8_t *file);
-bool elf_knows(struct elf *x, uint64_t call);
-int elf_plan(struct elf *x, uint64_t call, struct plan *out);
-void elf_free(struct elf *x);
-
-/* stub.c: code under construction. */
-enum { STUB_JUMP = 5 };
-struct stub_code {
-	uint8_t byte[STUB_SIZE];
-	unsigned n;
-	uint64_t at;
-};
-bool stub_reaches(const struct plan *p, uint64_t from, uint64_t to);
-void stub_build(struct stub_code *c, struct site *s, const struct plan *p, uint64_t page);
-void stub_jump(struct stub_code *c, uint64_t from, uint64_t to);
-void stub_site(struct site *s);
-
-/* maps.c: of a task that stands still. */
-int maps_of(struct maps *m, pid_t tid);
-int maps_at(struct maps *m, pid_t tid, uint64_t at, struct mapping *out);
-bool maps_next(const struct maps *m, size_t *at, struct mapping *out);
-void maps_forget(struct maps *m);
-void maps_free(struct maps *m);
-
-/* text.c: of a task that stands still. 0, or -errno. */
-enum { TEXTS_MAX = 64, TEXT_MET = TEXTS_MAX };
-int text_plan(struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out);
-void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
-	unsigned n, struct plan *out);
-unsigned text_calls(struct fast *f, struct space *s, pid_t tid, uint64_t around,
-	const bool wanted[NSHAPES], uint64_t *out, unsigned max);
-bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at);
-void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES]);
-void text_met(struct space *s, uint64_t at);
-unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET]);
-void texts_free(struct fast *f);
+#include "code.h"
 
 /* setup.c: whether setup_space() can begin: nobody else may do unseen what counts. */
 bool space_may_begin(const struct tracer *t, const struct task *k);
@@ -399,9 +362,10 @@ static inline uint32_t rec_nr(const struct fast_rec *r)
 	return __atomic_load_n(&r->nr, __ATOMIC_RELAXED); /* once: it may change */
 }
 bool rec_may_be(struct fast *f, const struct fast_rec *r);
-struct rings *rings_new(int fd, size_t size);
+struct rings *rings_new(struct grave *grave, int fd, size_t size);
 struct rings *rings_get(struct rings *r);
 void rings_put(struct rings *r);
+void rings_bury(struct grave *g);
 int slot_take(struct fast *f, struct task *k);
 void slot_give(struct fast *f, struct task *k);
 const struct fast_rec *slot_rec(const struct slot *s, uint64_t at);
@@ -570,6 +534,7 @@ bool spawn_is_plain(
 /* ahead.c: 0, or -errno; after -ESRCH the task stands elsewhere. */
 int ahead_met(struct tracer *t, struct task *k, struct stand *st, uint64_t around);
 int ahead_of_code(struct tracer *t, struct task *k, uint64_t at);
+int ahead_of_files(struct tracer *t, struct task *k);
 int ahead_of_threads(struct tracer *t, struct task *k);
 bool ahead_may(const struct tracer *t, const struct space *sp);
 int ahead_below_filter(struct tracer *t, struct task *k, uint64_t at);

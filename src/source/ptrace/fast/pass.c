@@ -24,10 +24,13 @@ int pass_call(struct tracer *t, struct task *k, struct user_regs_struct *r)
 }
 
 /*
- * arch_prctl(2), where a thread keeps its own: nearly every program says so once, as it
- * begins. What is about gs is for us. Results likewise.
+ * arch_prctl(2), where a thread keeps its own: nearly every program says so once, behind
+ * the last that it has mapped of its libraries. What is about gs is for us. Results
+ * likewise.
  */
 int pass_arch(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
+	if (r->rdi == ARCH_SET_FS && ahead_of_files(t, k) < 0)
+		return -ESRCH;
 	return r->rdi == ARCH_SET_FS || r->rdi == ARCH_GET_FS ? pass_call(t, k, r) : 0;
 }

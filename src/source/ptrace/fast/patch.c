@@ -114,6 +114,15 @@ static int write_all(struct tracer *t, struct task *k, struct stand *st, struct 
 	return err;
 }
 
+/* A page of stubs begins with where they all go. Only those that are used take memory. */
+static int begin_page(struct tracer *t, struct task *k, const struct stubs *page)
+{
+	uint64_t enter = hook_entrance(t->fast);
+	int mem = page->n ? 0 : stand_mem(t->fast, k->tid);
+
+	return page->n ? 0 : mem < 0 ? mem : mem_write(mem, page->at, &enter, 8);
+}
+
 /* What a plan makes of a site: its stub, and what is to be there. 0, or -errno. */
 int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,
 	const struct plan *p, struct stub_code *c)
@@ -126,6 +135,9 @@ int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site 
 	*c = (struct stub_code){ .at = page->at + (uint64_t)(page->n + 1) * STUB_SIZE };
 	if (p->far && !stub_reaches(p, s->at + p->patch, c->at))
 		return -ENOEXEC;
+	err = begin_page(t, k, page);
+	if (err < 0)
+		return err;
 	page->n++;
 	s->stub = c->at;
 	s->patch = s->at + p->patch;

@@ -20,7 +20,7 @@ _Static_assert(
 _Static_assert(sizeof(struct fast_stat) == R_NEW_PATH - R_NEW_STAT,
 	"... and about what is kept of struct statx");
 
-struct rings *rings_new(int fd, size_t size)
+struct rings *rings_new(struct grave *grave, int fd, size_t size)
 {
 	struct rings *r = calloc(1, sizeof(*r));
 
@@ -31,6 +31,7 @@ struct rings *rings_new(int fd, size_t size)
 		return NULL;
 	}
 	r->refs = 1;
+	r->grave = grave;
 	r->size = size;
 	r->nslots = size / SLOT_SIZE;
 	r->free = calloc(r->nslots, sizeof(*r->free));
@@ -52,13 +53,30 @@ struct rings *rings_get(struct rings *r)
 
 void rings_put(struct rings *r)
 {
+	enum { MANY = 16 };
+
 	if (!r || --r->refs)
 		return;
 	if (r->guard)
 		guard_free(r->guards, r->guard);
-	munmap(r->base, r->size);
-	free(r->free);
-	free(r);
+	struct grave *g = r->grave;
+	r->next = g->first;
+	g->first = r;
+	if (++g->n == MANY)
+		rings_bury(g);
+}
+
+/* It takes longer than much of what a process is waited for. */
+void rings_bury(struct grave *g)
+{
+	while (g->first) {
+		struct rings *r = g->first;
+		g->first = r->next;
+		munmap(r->base, r->size);
+		free(r->free);
+		free(r);
+	}
+	g->n = 0;
 }
 
 static void list(struct fast *f, struct task *k)

@@ -149,7 +149,7 @@ static int write_seal(struct tracer *t, const struct task *k, int mem)
 static int fill(struct tracer *t, struct task *k)
 {
 	uint8_t page[SEAL_AT - HOOK_AT];
-	int mem = mem_open(k->tid);
+	int mem = stand_mem(t->fast, k->tid);
 
 	if (mem < 0)
 		return mem;
@@ -166,7 +166,6 @@ static int fill(struct tracer *t, struct task *k)
 	int err = mem_write(mem, HOOK_AT, page, sizeof(page));
 	if (!err && t->launch)
 		err = write_seal(t, k, mem);
-	close(mem);
 	return err;
 }
 
@@ -214,7 +213,7 @@ static struct rings *take_file(struct tracer *t, struct task *k, int fd, size_t 
 	int mine = open(path, O_RDWR | O_CLOEXEC);
 	if (mine < 0)
 		return NULL;
-	struct rings *r = rings_new(mine, size);
+	struct rings *r = rings_new(&t->fast->dead, mine, size);
 	if (r && t->fast->guards) {
 		r->guards = t->fast->guards;
 		r->guard = guard_new(r->guards, mine);
@@ -227,22 +226,16 @@ static struct rings *take_file(struct tracer *t, struct task *k, int fd, size_t 
 	return r;
 }
 
-static int add_stubs(struct tracer *t, struct task *k, uint64_t at)
+static int add_stubs(struct space *s, uint64_t at)
 {
-	struct space *s = k->space;
 	struct stubs *more = realloc(s->stubs, (s->nstubs + STUB_PAGES) * sizeof(*more));
-	uint64_t enter = hook_entrance(t->fast);
-	int mem = stand_mem(t->fast, k->tid);
-	int err = !more ? -ENOMEM : mem < 0 ? mem : 0;
 
-	if (more)
-		s->stubs = more;
-	for (unsigned i = 0; i < STUB_PAGES && !err; i++, at += 4096) {
-		err = mem_write(mem, at, &enter, 8);
-		if (!err)
-			s->stubs[s->nstubs++] = (struct stubs){ .at = at };
-	}
-	return err;
+	if (!more)
+		return -ENOMEM;
+	s->stubs = more;
+	for (unsigned i = 0; i < STUB_PAGES; i++, at += 4096)
+		s->stubs[s->nstubs++] = (struct stubs){ .at = at };
+	return 0;
 }
 
 /* The descriptor in r12. Where a call has told us of the end, in its place. */
@@ -287,13 +280,10 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 	err = shut(t, k, &r);
 	if (err < 0)
 		return err;
-	if (!sp->rings || add_stubs(t, k, gap) < 0)
+	if (!sp->rings || add_stubs(sp, gap) < 0)
 		return -ENOMEM;
-	int mem = mem_open(k->tid);
-	err = mem < 0 ? mem : mem_write(mem, READY_AT, &ready, 8);
-	if (mem >= 0)
-		close(mem);
-	return err;
+	int mem = stand_mem(t->fast, k->tid);
+	return mem < 0 ? mem : mem_write(mem, READY_AT, &ready, 8);
 }
 
 /*
@@ -376,7 +366,7 @@ int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	int err = run(t, k, &r, setup_map, setup_map_trap);
 	if (err < 0)
 		return err;
-	return r.rbx == r.r14 ? add_stubs(t, k, r.r14) : -ENOMEM;
+	return r.rbx == r.r14 ? add_stubs(k->space, r.r14) : -ENOMEM;
 }
 
 /* Slots that nobody has used are given back: nobody will get one. */

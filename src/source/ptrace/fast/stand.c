@@ -190,24 +190,44 @@ int stand_end(struct task *k, struct stand *s, uint64_t ip)
 	return 0;
 }
 
-/* A place in the vdso where a call can be made: every process has one. 0: none. */
-static uint64_t find_call(struct maps *maps, pid_t tid)
+/* Where code of a task makes a call, from the beginning on. 0: nowhere. */
+static uint64_t search_call(pid_t tid, const struct mapping *m)
+{
+	uint8_t code[16384];
+	size_t len = m->to - m->from < sizeof(code) ? m->to - m->from : sizeof(code);
+
+	if (tracee_read(tid, m->from, code, len) != (ssize_t)len)
+		return 0;
+	const uint8_t *at = memmem(code, len, "\x0f\x05", 2);
+	return at ? m->from + (uint64_t)(at - code) : 0;
+}
+
+static bool is_call(pid_t tid, uint64_t at)
+{
+	uint8_t code[2];
+
+	return tracee_read(tid, at, code, sizeof(code)) == sizeof(code) &&
+	       !memcmp(code, "\x0f\x05", sizeof(code));
+}
+
+/* A place in the vdso where a call can be made: every process has one, most of them the
+ * same. 0: none. */
+static uint64_t find_call(struct fast *f, pid_t tid)
 {
 	static const char name[] = "[vdso]";
-	uint8_t code[16384];
 	struct mapping m;
 	size_t next = 0;
 
-	if (maps_of(maps, tid) < 0)
+	if (maps_of(&f->maps, tid) < 0)
 		return 0;
-	while (maps_next(maps, &next, &m)) {
+	while (maps_next(&f->maps, &next, &m)) {
 		if (m.path_len != sizeof(name) - 1 || memcmp(m.path, name, m.path_len))
 			continue;
-		size_t len = m.to - m.from < sizeof(code) ? m.to - m.from : sizeof(code);
-		if (tracee_read(tid, m.from, code, len) != (ssize_t)len)
-			return 0;
-		const uint8_t *at = memmem(code, len, "\x0f\x05", 2);
-		return at ? m.from + (uint64_t)(at - code) : 0;
+		if (f->vdso_call && is_call(tid, m.from + f->vdso_call))
+			return m.from + f->vdso_call;
+		uint64_t at = search_call(tid, &m);
+		f->vdso_call = at ? at - m.from : 0;
+		return at;
 	}
 	return 0;
 }
@@ -218,7 +238,7 @@ int stand_anywhere(struct tracer *t, struct task *k, struct stand *s)
 	int err = stand_begin(t, k, s);
 
 	if (!err)
-		s->call_at = find_call(&t->fast->maps, k->tid);
+		s->call_at = find_call(t->fast, k->tid);
 	if (!err && !s->call_at)
 		err = -ENOEXEC;
 	if (err == -ENOEXEC)

@@ -485,6 +485,17 @@ void text_met(struct space *s, uint64_t at)
 		meet(c->text, at - c->from + c->offset);
 }
 
+/* Whether others have, from code that is mapped there. */
+bool text_is_met(const struct fast *f, const struct mapping *m)
+{
+	const struct text *x =
+		m->mode[2] == 'x' && m->inode
+			? (const struct text *)map_get(&f->texts, m->dev, m->inode)
+			: NULL;
+
+	return x && x->nmet;
+}
+
 /* Addresses of calls in the mapping around an address that others have met. */
 unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET])
 {

@@ -1,0 +1,59 @@
+/*
+ * code.h - code of a task, the file that it is from, and what can be changed there
+ *
+ * Part of fast.h.
+ */
+#ifndef FAST_CODE_H
+#define FAST_CODE_H
+
+/* How a site can be patched. */
+struct plan {
+	int16_t patch; /* from the syscall instruction on */
+	int16_t cave;  /* likewise; 0: none */
+	uint8_t length, moved;
+	bool far;        /* what was moved ends with the distance to an address */
+	uint8_t old[16]; /* what is there before */
+};
+
+/* elf.c: of the bytes of a file, which are borrowed; call: where in it. 0, or -errno. */
+struct elf;
+struct elf *elf_new(const uint8_t *file, size_t size);
+void elf_bytes(struct elf *x, const uint8_t *file);
+bool elf_knows(struct elf *x, uint64_t call);
+int elf_plan(struct elf *x, uint64_t call, struct plan *out);
+void elf_free(struct elf *x);
+
+/* stub.c: code under construction. */
+enum { STUB_JUMP = 5 };
+struct stub_code {
+	uint8_t byte[STUB_SIZE];
+	unsigned n;
+	uint64_t at;
+};
+bool stub_reaches(const struct plan *p, uint64_t from, uint64_t to);
+void stub_build(struct stub_code *c, struct site *s, const struct plan *p, uint64_t page);
+void stub_jump(struct stub_code *c, uint64_t from, uint64_t to);
+void stub_site(struct site *s);
+
+/* maps.c: of a task that stands still. */
+int maps_of(struct maps *m, pid_t tid);
+int maps_at(struct maps *m, pid_t tid, uint64_t at, struct mapping *out);
+bool maps_next(const struct maps *m, size_t *at, struct mapping *out);
+void maps_forget(struct maps *m);
+void maps_free(struct maps *m);
+
+/* text.c: of a task that stands still. 0, or -errno. */
+enum { TEXTS_MAX = 64, TEXT_MET = TEXTS_MAX };
+int text_plan(struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out);
+void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
+	unsigned n, struct plan *out);
+unsigned text_calls(struct fast *f, struct space *s, pid_t tid, uint64_t around,
+	const bool wanted[NSHAPES], uint64_t *out, unsigned max);
+bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at);
+void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES]);
+void text_met(struct space *s, uint64_t at);
+bool text_is_met(const struct fast *f, const struct mapping *m);
+unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET]);
+void texts_free(struct fast *f);
+
+#endif
