@@ -221,10 +221,13 @@ static void answer_launcher(struct tracer *t, struct task *k)
 	t->launch->dispatched = t->dispatch && dispatch_can(k);
 	k->filtered = !t->launch->dispatched;
 	task_begin(k);
-	if (fast_may_foresee(t))
+	bool apart = t->launch->dispatched && t->fast;
+	if (apart)
 		place_send(t->place, k->tid);
 	resume(t, k, 0);
-	fast_foresee(t);
+	place_settle(t->place);
+	if (apart)
+		fast_foresee(t);
 }
 
 static void on_signal(struct tracer *t, struct task *k, int sig)
@@ -280,10 +283,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	}
 	mend_eintr(t, k, !group);
 	fdtab_begun(t->fdtab);
-	if (fast_may_foresee(t))
-		place_send(t->place, k->tid);
 	go_on(t, k, 0);
-	fast_foresee(t);
 }
 
 static bool is_thread_of(pid_t pid, pid_t tid)

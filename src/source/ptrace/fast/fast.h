@@ -256,7 +256,6 @@ struct fast {
 	uint32_t served_epoch; /* in this epoch */
 	struct grave dead;
 	uint64_t vdso_call;   /* where in the vdso a call was found last; 0: none yet */
-	unsigned foreseen;    /* steps of fast_foresee() that are done */
 	struct map ends;      /* file -> struct file_end, where somebody appends */
 	unsigned cutting;     /* tasks in calls that may change that */
 	struct map known;     /* path as it was given, inode -> file */
@@ -490,7 +489,6 @@ void drain_task(struct tracer *t, struct task *k);
  * tracer.fast is NULL. */
 struct __ptrace_syscall_info;
 int fast_open(struct tracer *t, unsigned after);
-bool fast_may_foresee(const struct tracer *t);
 void fast_foresee(struct tracer *t);
 void fast_close(struct tracer *t);
 void fast_new(struct tracer *t, struct task *k);

@@ -21,12 +21,6 @@ int fast_try(char *why, size_t size)
 	return fast_ask(why, size);
 }
 
-bool fast_may_foresee(const struct tracer *t)
-{
-	(void)t;
-	return false;
-}
-
 void fast_foresee(struct tracer *t)
 {
 	(void)t;

@@ -162,31 +162,19 @@ static uint64_t loader_code(void)
 }
 
 /*
- * While the command is on its way, first to its loader and then to its C library, which
- * nearly every program has in common with us: what it will most likely call from there.
+ * While the command is at its exec: what it will most likely call from its loader and its
+ * C library, which nearly every program has in common with us.
  */
-enum { LOADER, LIBRARY };
-
-bool fast_may_foresee(const struct tracer *t)
-{
-	return t->fast && t->launch && t->launch->dispatched &&
-	       t->fast->foreseen <= LIBRARY;
-}
-
 void fast_foresee(struct tracer *t)
 {
 	struct fast *f = t->fast;
 	bool wanted[NSHAPES];
 
-	if (!fast_may_foresee(t))
-		return;
+	fdtab_foresee(t->fdtab);
 	fast_common(wanted);
-	if (f->foreseen++ == LOADER) {
-		fdtab_foresee(t->fdtab);
-		text_foresee(f, loader_code(), wanted);
-	} else { /* most of what it calls is around these two */
-		text_foresee(f, (uintptr_t)&read, wanted);
-		text_foresee(f, (uintptr_t)&mmap, wanted);
-	}
+	text_foresee(f, loader_code(), wanted);
+	/* Most of what it calls is around these two. */
+	text_foresee(f, (uintptr_t)&read, wanted);
+	text_foresee(f, (uintptr_t)&mmap, wanted);
 	maps_forget(&f->maps);
 }

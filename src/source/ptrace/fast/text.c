@@ -545,7 +545,6 @@ void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES])
 	struct space here = { .refs = 1 };
 	struct plan p;
 
-	maps_forget(&f->maps);
 	if (text_look(f, &here, getpid(), around))
 		keep_around(f, &here, getpid(), around);
 	const struct code *c = &here.code[0];
