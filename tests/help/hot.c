@@ -79,6 +79,7 @@ static const struct scenario scenarios[] = {
 	S(sigsys, 40),
 	S(int80, 10),
 	S(unmap, 5),
+	S(unstub, 0),
 	S(scribble, 5),
 	S(regs, 50),
 #endif

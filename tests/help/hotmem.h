@@ -425,12 +425,50 @@ static void scribble_on(struct me *m, char *maps, int value)
 			memset((void *)from, value, to - from);
 }
 
+static char *read_maps(struct me *m)
+{
+	static char maps[BUF_SIZE];
+	struct f self = open_f("/proc/self/maps", O_RDONLY);
+	long n, size = 0;
+
+	while ((n = io(m, READ, self, maps + size, BUF_SIZE - 1 - size)) > 0)
+		size += n;
+	maps[size] = 0;
+	MUST(close(self.fd));
+	return maps;
+}
+
+/* [protect|drop]: all code that is from no file is taken away, as by who has its own list
+ * of what is to be there. */
+static void unstub(struct me *m)
+{
+	struct f f = new_file("unstub"), r = zero_f();
+	unsigned long from, to, inode;
+	char how[8], path[16];
+
+	hot_all_sites(m, f, r, 40);
+	char *maps = read_maps(m);
+	for (char *line = strtok(maps, "\n"); line; line = strtok(NULL, "\n")) {
+		if (sscanf(line, "%lx-%lx %7s %*s %*s %lu %15s", &from, &to, how, &inode,
+			    path) != 4 ||
+			how[2] != 'x' || inode ||
+			(from >= 0x70000000 && from < 0x80000000))
+			continue;
+		if (word("protect"))
+			MUST(mprotect((void *)from, to - from, PROT_NONE));
+		else if (word("drop"))
+			MUST(madvise((void *)from, to - from, MADV_DONTNEED));
+		else
+			MUST(munmap((void *)from, to - from));
+	}
+	hot_all_sites(m, f, r, 40);
+}
+
 /* [threads]: every byte there that can be written is. */
 static void scribble(struct me *m)
 {
 	static const int values[] = { 0, 0xff, 0x41, 0x70, 1 };
 	struct f f = new_file("scribble"), r = zero_f();
-	static char maps[BUF_SIZE];
 	pthread_t t = 0;
 
 	SET(&all->go, 1);
@@ -438,14 +476,7 @@ static void scribble(struct me *m)
 		t = thread_of(hot_thread, &f);
 	for (int i = 0; i < 5 * times; i++) {
 		hot_all_sites(m, f, r, 40);
-		struct f self = open_f("/proc/self/maps", O_RDONLY);
-		long n, size = 0;
-
-		while ((n = io(m, READ, self, maps + size, BUF_SIZE - 1 - size)) > 0)
-			size += n;
-		maps[size] = 0;
-		MUST(close(self.fd));
-		scribble_on(m, maps, values[i % 5]);
+		scribble_on(m, read_maps(m), values[i % 5]);
 		hot_all_sites(m, f, r, 40);
 	}
 	SET(&all->go, 0);

@@ -336,6 +336,11 @@ bool forbid_judges_sites(struct task *k, const struct __ptrace_syscall_info *in)
 void forbid_begin(struct tracer *t, struct task *k);
 void forbid_end(struct tracer *t, struct task *k);
 
+/* gone.c */
+struct user_regs_struct;
+bool gone_mend(struct tracer *t, struct task *k, const struct site *s,
+	struct user_regs_struct *r);
+
 /* space.c */
 struct space *space_new(void);
 struct space *space_copy(struct space *of);

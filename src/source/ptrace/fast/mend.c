@@ -248,6 +248,7 @@ bool fast_mend(struct tracer *t, struct task *k, int sig)
 		const struct site *s = space_site_of_stub(k->space, r.rip);
 		if (!s || !in_stub(s, &r))
 			return false;
+		ours = fault && gone_mend(t, k, s, &r);
 	}
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	k->mending = true;
