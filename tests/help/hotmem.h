@@ -438,8 +438,8 @@ static char *read_maps(struct me *m)
 	return maps;
 }
 
-/* [protect|drop]: all code that is from no file is taken away, as by who has its own list
- * of what is to be there. */
+/* [protect|drop|fork]: all code that is from no file is taken away, as by who has its own
+ * list of what is to be there. */
 static void unstub(struct me *m)
 {
 	struct f f = new_file("unstub"), r = zero_f();
@@ -458,9 +458,18 @@ static void unstub(struct me *m)
 			MUST(mprotect((void *)from, to - from, PROT_NONE));
 		else if (word("drop"))
 			MUST(madvise((void *)from, to - from, MADV_DONTNEED));
+		else if (word("fork"))
+			MUST(madvise((void *)from, to - from, MADV_DONTFORK));
 		else
 			MUST(munmap((void *)from, to - from));
 	}
+	pid_t pid = word("fork") ? MUST(fork()) : -1;
+	if (!pid) {
+		struct me child = myself(BY_ASM);
+		hot_all_sites(&child, f, r, 40);
+		_exit(0);
+	}
+	CHECK(pid < 0 || !ended(pid));
 	hot_all_sites(m, f, r, 40);
 }
 
