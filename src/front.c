@@ -6,24 +6,27 @@
  * a session of its own: it goes on serving while the job is stopped.
  */
 #include "iops/front.h"
-#include "iops/begin.h"
 #include "iops/cpu.h"
 #include "iops/diag.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+enum { EXIT_FAILED = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 enum { FORWARD_WAIT_MS = 20, FORWARD_LATE_MS = 500 };
 
 /* Faults are our own; these are nobody's to catch, or mean nothing by default. */
@@ -34,7 +37,7 @@ struct front {
 	struct launch *launch; /* NULL: attach */
 	pid_t tracer;
 	int signals, done; /* to read: signalfd(2), the tracer's word */
-	struct given given;
+	sigset_t mask;     /* as it was */
 	bool ended, told;
 	unsigned matched[NSIG]; /* deliveries to the command that we have had as well */
 	int result;             /* what the tracer told */
@@ -97,6 +100,95 @@ static void close_others(const int *keep, unsigned n)
 	}
 }
 
+/* The command's limits are not to hit us: what it may open, write and compute. */
+static const int limited[] = { RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_CPU };
+enum { NLIMITED = sizeof(limited) / sizeof(*limited) };
+
+static void lift_limits(struct rlimit old[NLIMITED])
+{
+	for (int i = 0; i < NLIMITED; i++) {
+		getrlimit(limited[i], &old[i]);
+		struct rlimit most = { RLIM_INFINITY, RLIM_INFINITY };
+		if (limited[i] == RLIMIT_NOFILE)
+			most = (struct rlimit){ 65536,
+				old[i].rlim_max > 65536 ? old[i].rlim_max : 65536 };
+		if (setrlimit(limited[i], &most) < 0) {
+			most.rlim_cur = most.rlim_max = old[i].rlim_max;
+			setrlimit(limited[i], &most);
+		}
+	}
+}
+
+/* What execvp(3) makes nothing of. */
+static bool is_missing(int err)
+{
+	return err == ENOENT || err == ENOTDIR || err == EACCES || err == ESTALE ||
+	       err == ENODEV || err == ETIMEDOUT;
+}
+
+/*
+ * Where execvp(3) will find a command, to spare it the attempts before: each of them
+ * stops twice. false: let it look itself, and say what is wrong.
+ */
+static bool find_command(const char *name, char path[PATH_MAX])
+{
+	const char *dirs = getenv("PATH");
+	struct stat st;
+
+	if (!*name || strchr(name, '/'))
+		return false;
+	for (size_t n; dirs; dirs = dirs[n] ? dirs + n + 1 : NULL) {
+		n = strcspn(dirs, ":");
+		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)n, dirs, n ? "/" : "",
+			    name) >= PATH_MAX)
+			return false;
+		if (!stat(path, &st))
+			return S_ISREG(st.st_mode) &&
+			       !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
+		if (!is_missing(errno))
+			return false;
+	}
+	return false;
+}
+
+static void become_command(
+	struct launch *l, const struct options *o, const struct rlimit *old)
+{
+	char how = 0, path[PATH_MAX];
+
+	for (int i = 0; i < NLIMITED; i++)
+		setrlimit(limited[i], &old[i]);
+	close(l->go[1]);
+	/* Where a tracer must be a parent (Yama), the front end's other child may be it
+	 * too. */
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	if (read(l->go[0], &how, 1) != 1)
+		_exit(EXIT_FAILED);
+	prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+	if (o->mount.point && chdir(o->mount.point) < 0) {
+		l->exec_errno = errno;
+		_exit(EXIT_FAILED);
+	}
+	bool found = find_command(o->argv[0], path);
+	if (how == LAUNCH_DISPATCH) {
+		l->asks = 1;
+		raise(SIGSTOP); /* only the tracer sees it */
+		how = l->dispatched ? LAUNCH_PLAIN : LAUNCH_PATCH;
+	}
+	if (how != LAUNCH_PLAIN) {
+		int err = filter_install(&o->want, how == LAUNCH_PATCH);
+		if (err < 0) {
+			l->filter_errno = -err;
+			raise(SIGSTOP); /* only the tracer sees it */
+		}
+	}
+	if (found)
+		execv(path, o->argv);
+	execvp(o->argv[0], o->argv);
+	l->exec_errno = errno;
+	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
+}
+
 static void become_tracer(struct front *f, struct front_job *job, front_work *work)
 {
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGHUP,
@@ -120,8 +212,7 @@ static void become_tracer(struct front *f, struct front_job *job, front_work *wo
 	int keep[] = { job->out->fd, job->log->fd, job->done,
 		f->launch ? f->launch->go[1] : -1 };
 	close_others(keep, 4);
-	if (!f->launch || begin_await(f->launch))
-		work(job);
+	work(job);
 	_exit(0);
 }
 
@@ -355,6 +446,7 @@ static pid_t fork_guard(void)
 
 static int start(struct front *f, struct front_job job, front_work *work)
 {
+	struct cpu_pin here;
 	sigset_t set;
 	int done[2];
 
@@ -363,16 +455,15 @@ static int start(struct front *f, struct front_job job, front_work *work)
 	sigfillset(&set);
 	for (unsigned i = 0; i < sizeof(not_caught) / sizeof(*not_caught); i++)
 		sigdelset(&set, not_caught[i]);
-	sigprocmask(SIG_BLOCK, &set, &f->given.mask);
-	const struct sigaction dfl = { .sa_handler = SIG_DFL };
-	sigaction(SIGCHLD, &dfl, &f->given.child);
+	sigprocmask(SIG_BLOCK, &set, &f->mask);
+	signal(SIGCHLD, SIG_DFL);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	cpu_pin(&f->given.here);
+	cpu_pin(&here);
 	f->tracer = f->signals < 0                           ? -1
 		    : !f->launch && job.options->patch_after ? fork_guard()
 							     : fork();
+	cpu_unpin(&here);
 	if (f->tracer == 0) {
-		cpu_unpin(&f->given.here);
 		close(done[0]);
 		close(f->signals);
 		job.done = done[1];
@@ -387,8 +478,9 @@ int front_attach(
 	const struct options *o, struct out *out, struct out *log, front_work *work)
 {
 	struct front f = { .result = -1 };
+	struct rlimit old[NLIMITED];
 
-	begin_lift(&f.given); /* thousands of threads take files of /proc */
+	lift_limits(old); /* thousands of threads take files of /proc */
 	struct front_job job = { .options = o, .out = out, .log = log };
 	int err = start(&f, job, work);
 
@@ -404,6 +496,23 @@ int front_attach(
 	if (f.result < 0)
 		diag("the tracer was killed before it could report; the processes go on");
 	return f.result ? 1 : 0;
+}
+
+static int launch_new(struct launch **out)
+{
+	struct launch *l = mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (l == MAP_FAILED)
+		return -errno;
+	l->front = getpid();
+	if (pipe2(l->go, O_CLOEXEC) < 0) {
+		int err = -errno;
+		munmap(l, sizeof(*l));
+		return err;
+	}
+	*out = l;
+	return 0;
 }
 
 static int finish_run(struct front *f, const struct options *o)
@@ -426,30 +535,32 @@ static int finish_run(struct front *f, const struct options *o)
 int front_run(const struct options *o, struct out *out, struct out *log, front_work *work)
 {
 	struct front f = { .result = -1 };
+	struct rlimit old[NLIMITED];
 
-	begin_lift(&f.given);
-	int err = begin_new(&f.launch);
+	lift_limits(old);
+	int err = launch_new(&f.launch);
 
 	if (err < 0) {
 		diag_err(err, "cannot start");
 		return EXIT_FAILED;
 	}
+	/* First of all, while everything is still as it was given to us. */
+	pid_t command = fork();
+	if (command == 0)
+		become_command(f.launch, o, old);
+	f.launch->command = command;
 	struct front_job job = {
 		.options = o, .launch = f.launch, .out = out, .log = log
 	};
-	err = start(&f, job, work);
+	err = command < 0 ? -errno : start(&f, job, work);
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");
-		return EXIT_FAILED;
-	}
-	close(f.launch->go[1]); /* the command sees the end of its pipe if the tracer goes
-				 */
-	err = begin_command(f.launch, &f.given, o);
-	if (err < 0) {
-		diag_err(err, "cannot start the command");
+		close(f.launch->go[1]); /* the command sees the end of its pipe, and goes
+					 */
 		return EXIT_FAILED;
 	}
 	close(f.launch->go[0]);
+	close(f.launch->go[1]);
 	out_close(out);
 	out_close(log);
 	let_go(STDIN_FILENO);

@@ -5,8 +5,7 @@
  *   cmd/            a file a verb: run, attach, trace, mount, report, export, merge,
  *                   diff, tag (tag-by-pid), doctor, help
  *   opts.c          the table of options; opts_*: those of a verb, and times
- *   front.c         the shell's job: starts command and tracer, passes signals and
- *                   status; begin.c: the command up to its exec
+ *   front.c         the shell's job: starts command and tracer, passes signals and status
  *   collect.c       the tracer process: wires a source to sinks, then reports
  *   session.c       the only loop
  *   replay.c        saved traces as one stream of operations; runs.c: what several share

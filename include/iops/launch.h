@@ -2,9 +2,8 @@
  * launch.h - what the front end, the tracer and the command-to-be share.
  *
  * Three processes: the front end is the shell's job and the command's parent. The
- * command waits in a pipe until the tracer lets it go; until its exec it is in the front
- * end's memory, which waits for it (vfork(2)). The tracer lives in a session of its own.
- * One page of shared memory holds what they have to tell one another.
+ * command waits in a pipe until the tracer lets it go. The tracer lives in a session
+ * of its own. One page of shared memory holds what they have to tell one another.
  */
 #ifndef IOPS_LAUNCH_H
 #define IOPS_LAUNCH_H
@@ -27,9 +26,8 @@ enum launch_how {
 };
 
 struct launch {
-	pid_t front;
-	pid_t command; /* its own word; 0: none yet, -1: there will be none */
-	int go[2];     /* a pipe: the command waits for a byte of enum launch_how */
+	pid_t front, command, tracer;
+	int go[2]; /* a pipe: the command waits for a byte of enum launch_how */
 
 	/* The command's word: errno of a failed exec or of the filter; 0 while none. */
 	volatile int exec_errno, filter_errno;

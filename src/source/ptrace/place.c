@@ -16,6 +16,7 @@
  */
 #include "tracer.h"
 #include "iops/cpu.h"
+#include "iops/slurp.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -83,15 +84,15 @@ static uint64_t now_ns(void)
 /* Nanoseconds that the tracer has waited for a CPU: /proc/TID/schedstat, second field. */
 static uint64_t waited_ns(pid_t tid)
 {
-	char path[64];
-	unsigned long long ran = 0, waited = 0;
+	char path[64], line[128];
+	uint64_t waited = 0;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", tid);
-	FILE *f = fopen(path, "re");
-	if (f && fscanf(f, "%llu %llu", &ran, &waited) != 2)
-		waited = 0;
-	if (f)
-		fclose(f);
+	if (slurp(path, line, sizeof(line)) < 0)
+		return 0;
+	/* By hand: the report may just be settling the locale. */
+	for (const char *p = strchrnul(line, ' '); *p && *++p >= '0' && *p <= '9';)
+		waited = waited * 10 + (uint64_t)(*p - '0');
 	return waited;
 }
 

@@ -163,6 +163,13 @@ static int sleep_for_any(struct tracer *t, uint64_t at_most_ns)
 	return 0;
 }
 
+/* What is not needed any more, now that nobody waits for us. */
+static void tidy(struct tracer *t)
+{
+	if (t->fast)
+		rings_bury(&t->fast->dead);
+}
+
 /* With one tracee there is no order to care for: wait for it, whatever its id. */
 static int wait_single(struct tracer *t)
 {
@@ -170,6 +177,7 @@ static int wait_single(struct tracer *t)
 
 	if (spin(t))
 		return 0;
+	tidy(t);
 	pid_t tid = waitpid(-1, &status, __WALL);
 	if (tid < 0)
 		return -errno;
@@ -188,6 +196,7 @@ static int wait_many(struct tracer *t)
 	}
 	if (spin(t) || look_recent(t))
 		return 0;
+	tidy(t);
 	return sleep_for_any(t, 0);
 }
 
@@ -215,7 +224,7 @@ static int wait_ringed(struct tracer *t)
 				   : nap > MAX_NAP_NS ? MAX_NAP_NS
 						      : nap);
 	if (!t->queue)
-		rings_bury(&t->fast->dead);
+		tidy(t);
 	return err;
 }
 

@@ -26,6 +26,11 @@ void fast_foresee(struct tracer *t)
 	(void)t;
 }
 
+void rings_bury(struct grave *g)
+{
+	(void)g;
+}
+
 int fast_open(struct tracer *t, unsigned after)
 {
 	(void)t;
