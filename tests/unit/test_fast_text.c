@@ -47,6 +47,7 @@ __asm__(".text\n.p2align 4\n"
 	FUNCTION(mov_load_8, "mov 0x1000(%rsp), %rax")
 	FUNCTION(lea_8, "lea 0x1000(%rsp), %rsi")
 	FUNCTION(mov_fs_9, "mov %fs:0x28, %rax")
+	FUNCTION(movups_7, "movups %xmm0, 0x2d8(%rbx)")
 	FUNCTION(mov_rip, "mov hidden_word(%rip), %rax")
 	FUNCTION(lea_rip, "lea hidden_word(%rip), %rsi")
 	FUNCTION(mov_rip_imm, "movl $7, hidden_word(%rip)")
@@ -67,9 +68,9 @@ __asm__(".text\n.p2align 4\n"
 	"hidden_word: .quad 0\n");
 /* clang-format on */
 
-extern const uint8_t mov_5[], mov_7[], mov_load_8[], lea_8[], mov_fs_9[], mov_rip[],
-	lea_rip[], mov_rip_imm[], mov_4[], branch[], long_branch[], a_call[], add_5[],
-	first[], inside[], by_cave[], by_cave_2[], by_cave_3[];
+extern const uint8_t mov_5[], mov_7[], mov_load_8[], lea_8[], mov_fs_9[], movups_7[],
+	mov_rip[], lea_rip[], mov_rip_imm[], mov_4[], branch[], long_branch[], a_call[],
+	add_5[], first[], inside[], by_cave[], by_cave_2[], by_cave_3[];
 
 static struct fast fast;
 
@@ -159,8 +160,10 @@ static void check_moved(uint64_t from, uint64_t call, const struct plan *p)
 	assert_int_equal(p->moved, in.length);
 	assert_true(in.length >= 5);
 	assert_memory_equal(p->old, memory(prev), in.length);
-	assert_true(
-		in.mnemonic == ZYDIS_MNEMONIC_MOV || in.mnemonic == ZYDIS_MNEMONIC_LEA);
+	assert_true(in.mnemonic == ZYDIS_MNEMONIC_MOV ||
+		    in.mnemonic == ZYDIS_MNEMONIC_LEA ||
+		    in.mnemonic == ZYDIS_MNEMONIC_MOVUPS ||
+		    in.mnemonic == ZYDIS_MNEMONIC_MOVAPS);
 	assert_int_equal(!!(in.attributes & ZYDIS_ATTRIB_IS_RELATIVE), p->far);
 	int32_t last;
 	memcpy(&last, p->old + p->moved - 4, 4);
@@ -299,7 +302,7 @@ static void movable(void **state)
 		const uint8_t *function;
 		int length;
 	} of[] = { { mov_5, 5 }, { mov_7, 7 }, { mov_load_8, 8 }, { lea_8, 8 },
-		{ mov_fs_9, 9 }, { mov_rip, 7 }, { lea_rip, 7 } };
+		{ mov_fs_9, 9 }, { movups_7, 7 }, { mov_rip, 7 }, { lea_rip, 7 } };
 	struct plan p;
 
 	(void)state;
