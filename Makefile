@@ -49,7 +49,7 @@ RELR    := $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - -Wl,--fata
 override LDFLAGS += -Wl,-z,now$(RELR)
 override LDLIBS += -Wl,--push-state,--no-as-needed -lc -Wl,--pop-state $(shell $(PKG) --libs $(filter-out libzstd,$(LINKED)) 2>/dev/null) $(ZSTDLIB) $(if $(FAST),-lZydis) $(if $(BPF),$(BPFLIBS)) $(MATHLIB) -ldl
 # Linked into the program where that can be: they would make each start slower.
-MATHLIB := $(if $(wildcard $(shell $(CC) -print-file-name=libm.a)),-Wl$(comma)-Bstatic -lm -Wl$(comma)-Bdynamic,-lm)
+MATHLIB := -lm
 ZSTDLIB := $(or $(filter /%,$(shell $(CC) -print-file-name=libzstd.a)),-lzstd)
 BPFLIBS = $(if $(wildcard $(addprefix $(shell $(PKG) --variable=libdir libbpf)/lib,bpf.a elf.a z.a)),-Wl$(comma)-Bstatic -lbpf -lelf -lz -Wl$(comma)-Bdynamic,-lbpf -lelf -lz)
 LATELIBS := $(shell $(PKG) --libs $(LATE) 2>/dev/null) $(if $(FUSE),$(shell $(PKG) --libs fuse3))
@@ -83,6 +83,8 @@ hint:
 stranger:
 	@echo "iops does not know $(MACHINE) yet: see src/source/ptrace/arch/arch.h" >&2; exit 1
 
+# It only rounds, for which the library can be linked in; what others need of that, not.
+$(B)/iops: MATHLIB := $(if $(or $(SAN),$(COV),$(if $(wildcard $(shell $(CC) -print-file-name=libm.a)),,y)),-lm,-Wl$(comma)-Bstatic -lm -Wl$(comma)-Bdynamic)
 $(B)/iops: $(B)/src/main.o $(B)/libiops.a
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
