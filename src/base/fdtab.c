@@ -41,10 +41,9 @@ struct fdtab {
 	struct fd_task head; /* most recently used first */
 	unsigned nopen;
 	struct mounts {
-		struct map points; /* mount id -> name of the mount point */
-		struct map
-			systems; /* (major, minor) -> name of the type of file system */
-	} mounts, ahead;         /* ahead: of those that nobody has asked for yet */
+		struct map points;  /* mount id -> name of the mount point */
+		struct map systems; /* (major, minor) -> name of the type */
+	} mounts, ahead;            /* ahead: that nobody has asked for yet */
 };
 
 struct fdinfo {

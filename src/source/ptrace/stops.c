@@ -221,12 +221,11 @@ static void answer_launcher(struct tracer *t, struct task *k)
 	t->launch->dispatched = t->dispatch && dispatch_can(k);
 	k->filtered = !t->launch->dispatched;
 	task_begin(k);
-	bool apart = t->launch->dispatched && t->fast;
-	if (apart)
+	if (t->launch->dispatched)
 		place_send(t->place, k->tid);
 	resume(t, k, 0);
 	place_settle(t->place);
-	if (apart)
+	if (t->launch->dispatched)
 		fast_foresee(t);
 }
 

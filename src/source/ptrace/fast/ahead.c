@@ -202,15 +202,6 @@ static int change(struct tracer *t, struct task *k, struct stand *st, struct wor
 	return err == -ESRCH ? err : write_parts(t, k, w);
 }
 
-/* Whether there is a call that nobody has made yet. */
-static bool is_call(pid_t tid, uint64_t at)
-{
-	uint8_t now[2];
-
-	return tracee_read(tid, at, now, sizeof(now)) == sizeof(now) &&
-	       !memcmp(now, "\x0f\x05", sizeof(now));
-}
-
 /*
  * Several sites, up to TEXTS_MAX, of one file. Those that cannot be patched are left as
  * they are. 0, or -errno.
@@ -228,7 +219,7 @@ static int patch_many(struct tracer *t, struct task *k, struct stand *st,
 		err = change(t, k, st, w, i, some);
 	}
 	for (unsigned i = 0; w && i < w->nacross && err != -ESRCH; i++)
-		if (is_call(k->tid, w->across[i]))
+		if (text_is_call(k->tid, w->across[i])) /* nobody has made it yet */
 			err = patch_site(t, k, st, w->across[i]);
 	free(w);
 	return err;
@@ -264,11 +255,13 @@ int ahead_met(struct tracer *t, struct task *k, struct stand *st, uint64_t aroun
 	return n ? patch_many(t, k, st, call, n) : 0;
 }
 
-/* Whether nobody else runs there, and it is all ours. */
+/* Whether nobody else runs there, and nothing has been taken back. */
 static bool is_alone(const struct tracer *t, const struct task *k)
 {
-	return t->launch && !k->lender && space_is_alone(k->space) &&
-	       k->space->state == SPACE_READY;
+	const struct space *sp = k->space;
+
+	return t->launch && !k->lender && space_is_alone(sp) &&
+	       sp->state == SPACE_READY && !sp->undone;
 }
 
 /* At a stop: what others have met around several addresses. 0, or -ESRCH. */

@@ -49,6 +49,7 @@ void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
 	unsigned n, struct plan *out);
 unsigned text_calls(struct fast *f, struct space *s, pid_t tid, uint64_t around,
 	const bool wanted[NSHAPES], uint64_t *out, unsigned max);
+bool text_is_call(pid_t tid, uint64_t at);
 bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at);
 void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES]);
 void text_met(struct space *s, uint64_t at);

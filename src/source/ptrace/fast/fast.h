@@ -5,6 +5,7 @@
  *   decode.c   a record to operations
  *   drain.c    rings to records, in the order of their time
  *   mend.c     a task that a signal stops inside the hook, back to its call site
+ *   gone.c     stubs that a program has taken away
  *   patch.c    hot call sites to jumps
  *   ahead.c    call sites that are patched before they are hot
  *   stub.c     the code that a call site jumps to, and the jump
@@ -113,12 +114,13 @@ enum { SPACE_CODES = 4 };
 
 enum space_state { SPACE_COLD, SPACE_READY, SPACE_REFUSED };
 
-/* The file that all slots of an address space and of copies of it live in. */
-/* Those that nobody uses any more, to be freed when nobody waits for us. */
+/* Rings that nobody uses any more, to be freed when nobody waits for us. */
 struct grave {
 	struct rings *first;
 	unsigned n;
 };
+
+/* The file that all slots of an address space and of copies of it live in. */
 
 struct rings {
 	unsigned refs;

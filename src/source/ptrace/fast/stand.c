@@ -202,14 +202,6 @@ static uint64_t search_call(pid_t tid, const struct mapping *m)
 	return at ? m->from + (uint64_t)(at - code) : 0;
 }
 
-static bool is_call(pid_t tid, uint64_t at)
-{
-	uint8_t code[2];
-
-	return tracee_read(tid, at, code, sizeof(code)) == sizeof(code) &&
-	       !memcmp(code, "\x0f\x05", sizeof(code));
-}
-
 /* A place in the vdso where a call can be made: every process has one, most of them the
  * same. 0: none. */
 static uint64_t find_call(struct fast *f, pid_t tid)
@@ -223,7 +215,7 @@ static uint64_t find_call(struct fast *f, pid_t tid)
 	while (maps_next(&f->maps, &next, &m)) {
 		if (m.path_len != sizeof(name) - 1 || memcmp(m.path, name, m.path_len))
 			continue;
-		if (f->vdso_call && is_call(tid, m.from + f->vdso_call))
+		if (f->vdso_call && text_is_call(tid, m.from + f->vdso_call))
 			return m.from + f->vdso_call;
 		uint64_t at = search_call(tid, &m);
 		f->vdso_call = at ? at - m.from : 0;

@@ -485,6 +485,14 @@ void text_met(struct space *s, uint64_t at)
 		meet(c->text, at - c->from + c->offset);
 }
 
+bool text_is_call(pid_t tid, uint64_t at)
+{
+	uint8_t code[2];
+
+	return tracee_read(tid, at, code, sizeof(code)) == sizeof(code) &&
+	       !memcmp(code, "\x0f\x05", sizeof(code));
+}
+
 /* Whether others have, from code that is mapped there. */
 bool text_is_met(const struct fast *f, const struct mapping *m)
 {
