@@ -150,6 +150,12 @@ bool shape_opens(uint8_t shape)
 	return shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD;
 }
 
+/* Whether the hook makes a call of its own for it. */
+bool shape_asks(uint8_t shape)
+{
+	return shape_opens(shape) || shape == SHAPE_EXEC;
+}
+
 /*
  * How the hook asks what a new descriptor is. Since Linux 6.11 without a path, a tenth
  * faster. A sandbox around us may forbid it: 0.
@@ -260,6 +266,9 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 		if (!stops)
 			f->shape[nr] = nr == SYS_rt_sigaction ? SHAPE_ACTION : SHAPE_FREE;
 	}
+	/* Where that would not be told as the program's own. */
+	if (!syscall_traced(want, row[SYS_stat]))
+		f->shape[SYS_execve] = SHAPE_EXEC;
 	/* Of a process attached to our handler is put back instead. */
 	if (!f->guards)
 		f->shape[SYS_rt_sigprocmask] = SHAPE_MASK;

@@ -178,6 +178,8 @@ void dispatch_begin(struct tracer *t, struct task *k)
 	k->sysmode = !k->dispatched && !k->filtered;
 	if (k->sysmode && t->launch)
 		spawn_refused(t, k);
+	if (!k->dispatched && t->launch && k->space && k->space->state != SPACE_READY)
+		history_lose(t, k);
 }
 
 /*
@@ -464,7 +466,8 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return k->space->quit ? 0 : -ESRCH;
 	if (r->orig_rax == SYS_mlockall && !k->space->lean)
 		return patch_lean(t, k, r->rip - 2);
-	if (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat)
+	const bool vain = spawn_is_vain(k, r);
+	if (!vain && (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat))
 		return spawn_exec(t, k, r);
 	if (t->launch && r->orig_rax == SYS_arch_prctl)
 		return pass_arch(t, k, r);
@@ -472,9 +475,10 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return 0;
 	if (t->launch && spawn_is(r))
 		return spawn_child(t, k, r);
-	return is_shape(t->fast, r->orig_rax) && !k->slotless
-		       ? through_hook(t, k, r, full)
-		       : 0;
+	int done = is_shape(t->fast, r->orig_rax) && !k->slotless
+			   ? through_hook(t, k, r, full)
+			   : 0;
+	return done || !vain ? done : pass_call(t, k, r);
 }
 
 /*

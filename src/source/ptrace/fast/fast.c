@@ -179,7 +179,6 @@ void fast_exec(struct tracer *t, struct task *k)
 		k->space->locked = k->process->locked;
 	k->slotless = k->process->locked;
 	history_exec(t, k);
-	k->seen = false; /* most programs are short: not worth a history until patched */
 	path_moved(k);
 	dispatch_exec(t, k);
 }
@@ -282,10 +281,11 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 	if (loses_rights(t, in) && !k->sealed && space_may_begin(t, k))
 		return patch_prepare(t, k, ip - 2);
 	int done = before_child(t, k, in, ip - 2);
-	if (done || !is_shape(t->fast, in->entry.nr))
+	const int row = in->entry.nr < NR_MAX ? t->row[ABI_X86_64][in->entry.nr] : -1;
+	const struct fast_call *c = row < 0 ? NULL : t->fast->call[row];
+	if (done || !c || !is_shape(t->fast, in->entry.nr))
 		return done;
-	int row = t->row[ABI_X86_64][in->entry.nr];
-	return patch_hot(t, k, ip - 2, t->fast->call[row]->role == ROLE_DATA ? 2 : 1);
+	return patch_hot(t, k, ip - 2, c->role == ROLE_DATA ? 2 : 1);
 }
 
 /* Does anybody keep records that this call could come between? */

@@ -302,6 +302,7 @@ struct syscall_set fast_concerned(bool second);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 int call_open_flags(const uint64_t *arg, const char *name);
 bool shape_opens(uint8_t shape);
+bool shape_asks(uint8_t shape);
 bool fast_may_dispatch(const struct syscall_set *want);
 void fast_likely(bool wanted[NSHAPES]);
 void fast_common(bool wanted[NSHAPES]);
@@ -406,6 +407,7 @@ void history_meet(struct tracer *t, struct task *k, int fd, const struct fd_view
 void history_closed(struct tracer *t, struct task *k, int fd, uint64_t when);
 struct fd_open *history_of(struct tracer *t, struct task *k, int fd);
 void history_take_stock(struct tracer *t, struct task *k);
+void history_lose(struct tracer *t, struct task *k);
 void history_compare(struct tracer *t, struct task *k);
 void history_part(struct tracer *t, struct task *k);
 void history_look(struct tracer *t, struct task *k);
@@ -530,6 +532,7 @@ int pass_arch(struct tracer *t, struct task *k, struct user_regs_struct *r);
 /* spawn.c: see there. */
 bool spawn_is(const struct user_regs_struct *r);
 void spawn_refused(struct tracer *t, const struct task *k);
+bool spawn_is_vain(struct task *k, const struct user_regs_struct *r);
 int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void spawn_born(struct task *k);

@@ -29,8 +29,9 @@ void new_epoch(struct fast *f)
 }
 
 /*
- * Another program runs: what was close-on-exec is not known for sure, so all is asked
- * anew. Of a process attached to, positions that others share will move without our
+ * Another program runs. What was close-on-exec is not known for sure, so all is asked
+ * anew, unless its calls are seen again before it makes one: then history_take_stock()
+ * finds out what is left. Of a process attached to, positions that others share will move without our
  * seeing whose they are; else each of its calls is asked until its history is kept.
  */
 void history_exec(struct tracer *t, struct task *k)
@@ -45,6 +46,20 @@ void history_exec(struct tracer *t, struct task *k)
 		if (!o && fd > fdtrack_last(k->files))
 			break;
 	}
+	struct fd_table *own = NULL;
+	if (t->dispatch && t->launch && !k->filtered && k->seen && k->files)
+		own = fdtrack_exec(t->fast->track, k->files);
+	k->seen = own; /* else most programs are short: not worth one until patched */
+	if (own)
+		k->files = own;
+	else
+		history_begin(t, k, NULL, false);
+}
+
+/* That will not be found out. */
+void history_lose(struct tracer *t, struct task *k)
+{
+	k->seen = false;
 	history_begin(t, k, NULL, false);
 }
 
@@ -395,6 +410,15 @@ static void settle_alone(
 	ends_settle(t, k, fd, ends_keep(t, o->file));
 }
 
+/* What is known of a descriptor and those behind it, up to below another one, is so no
+ * more. */
+static void close_known(struct tracer *t, struct task *k, int fd, int to)
+{
+	for (; fd < to; fd++)
+		if (fdtrack_get(k->files, fd))
+			fdtrack_close(t->fast->track, k->files, fd);
+}
+
 /*
  * Before the first record: what is open now. It may be closed by the time that its first
  * record is read.
@@ -404,12 +428,17 @@ void history_take_stock(struct tracer *t, struct task *k)
 	char path[32];
 	struct dirent *d;
 	struct fd_view v;
+	int next = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", k->tid);
 	DIR *dir = opendir(path);
 	while (dir && (d = readdir(dir))) {
 		int fd = atoi(d->d_name);
-		if (*d->d_name < '0' || *d->d_name > '9' || fdtrack_get(k->files, fd))
+		if (*d->d_name < '0' || *d->d_name > '9')
+			continue;
+		close_known(t, k, next, fd); /* in the order of their numbers: procfs */
+		next = fd + 1;
+		if (fdtrack_get(k->files, fd))
 			continue;
 		fdtab_ask(t->fdtab, &k->fd, fd, &v);
 		if (!v.file)
@@ -420,6 +449,8 @@ void history_take_stock(struct tracer *t, struct task *k)
 		if (o && o->refs == 1)
 			settle_alone(t, k, fd, &v);
 	}
-	if (dir)
+	if (dir) {
+		close_known(t, k, next, fdtrack_last(k->files) + 1);
 		closedir(dir);
+	}
 }

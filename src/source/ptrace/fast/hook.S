@@ -20,6 +20,7 @@
 	.section .rodata
 	.globl hook_mask_at, hook_mask_end
 	.globl hook_guarded, hook_free, hook_free_sys, hook_free_post, hook_free_end
+	.globl hook_exec, hook_exec_saved, hook_exec_end
 	.globl hook_code, hook_enter, hook_saved, hook_flagged, hook_special
 	.globl hook_special_end, hook_fault_sum, hook_fault_two, hook_fault_path
 	.globl hook_sum_at, hook_sum_end, hook_two_at, hook_two_end, hook_path_at
@@ -56,7 +57,9 @@ hook_other:
 	cmpl	$31, %edi		/* SIGSYS */
 	je	hook_pass
 	jmp	hook_free
-1:	cmpq	$LOWEST, %rsi
+1:	cmpl	$SHAPE_EXEC-0x100, %edx
+	je	hook_exec
+	cmpq	$LOWEST, %rsi
 	jl	hook_free
 	cmpl	$1, %edi		/* SIG_UNBLOCK */
 	je	hook_free
@@ -82,6 +85,33 @@ hook_free_post:
 	movq	CTL(C_RET), %rcx
 	jmp	*%rcx
 hook_free_end:
+
+/*
+ * Most programs along a PATH are not there, and stat(2) says so as execve(2) would, but
+ * without a stop. Whatever else it says is for the call itself to find out. rsi is in its
+ * control word; nothing here touches the flags.
+ */
+hook_exec:
+	movq	%rsi, CTL(C_RSI)
+hook_exec_saved:
+	restore_flags
+	movq	CTL(C_RDX), %rdx
+	movq	CTL(C_RING), %rsi
+	leaq	C_STAT-RING_FROM(%rsi), %rsi
+	movl	$4, %eax
+	syscall
+	movq	CTL(C_RSI), %rsi
+	leaq	2(%rax), %rcx		/* ENOENT */
+	jrcxz	1f
+	leaq	20(%rax), %rcx		/* ENOTDIR */
+	jrcxz	1f
+	movq	CTL(C_RAX), %rax
+	movq	CTL(C_RET), %rcx
+	leaq	-2(%rcx), %rcx
+	jmp	*%rcx
+1:	movq	CTL(C_RET), %rcx
+	jmp	*%rcx
+hook_exec_end:
 
 /*
  * Entered here where the tracer may die before the program does: then nobody keeps signal

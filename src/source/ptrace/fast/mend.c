@@ -145,6 +145,19 @@ static void in_free(
 	r->rip = s->at;
 }
 
+/* A call that is looked at before it is made: it has not been made. */
+static void in_exec(
+	struct user_regs_struct *r, const struct site *s, const struct fast_ctl *c)
+{
+	if (r->rip >= AT(hook_exec_saved))
+		r->rsi = c->rsi;
+	r->rax = c->rax;
+	r->rdx = c->rdx;
+	restore_flags(r, c);
+	r->orig_rax = -1;
+	r->rip = s->at;
+}
+
 /* In the hook: which site led there? The control words tell, or rcx at its entry. */
 static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
@@ -166,6 +179,10 @@ static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r
 	}
 	if (between(r->rip, hook_free, hook_free_end)) {
 		in_free(r, s, c);
+		return true;
+	}
+	if (between(r->rip, hook_exec, hook_exec_end)) {
+		in_exec(r, s, c);
 		return true;
 	}
 	bool told = (r->rip >= AT(hook_done) && r->rip < AT(hook_special)) ||

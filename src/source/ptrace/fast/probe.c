@@ -10,16 +10,23 @@
 
 #include <asm/prctl.h>
 #include <elf.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 enum { HWCAP2_GS = 1 << 1 }; /* HWCAP2_FSGSBASE: asm/hwcap2.h */
@@ -93,6 +100,8 @@ static int in_child(int out)
 	/* Here a filter that we have inherited may kill for what setup.c calls. */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
 	syscall(SYS_memfd_create, "iops", MFD_CLOEXEC);
+	struct stat root;
+	syscall(SYS_stat, "/", &root); /* ... and what the hook does */
 	const struct fast_rec *r = (struct fast_rec *)(slot + RING_FROM);
 	long ret = through_hook(SYS_write, out, (long)"hook", 4);
 	bool right = gs == SLOTS_AT && ret == 4 && c->head == R_SIZE &&
@@ -162,19 +171,43 @@ static uint64_t loader_code(void)
 }
 
 /*
+ * Where the C library has what nearly every program calls, in bytes before a function and
+ * behind its beginning: around read(2) and mmap(2) most of it, among others; elsewhere a
+ * few calls that are all common.
+ */
+static const struct {
+	void *function;
+	uint16_t before, behind;
+	bool all;
+} library[] = {
+	{ (void *)read, 0x2000, 0x6000, false },
+	{ (void *)mmap, 0x2000, 0x6000, false },
+	{ (void *)readlink, 0, 0x20, true },
+	{ (void *)getcwd, 0, 0x100, true },
+	{ (void *)statfs, 0, 0x20, true },
+	{ (void *)sigaction, 0, 0x200, true },
+	{ (void *)getrandom, 0, 0x80, true },
+	{ (void *)tcgetattr, 0, 0x80, true },
+	{ (void *)getdents64, 0, 0x40, true },
+	{ (void *)pthread_once, 0xb0, 0, true }, /* setlocale(3) */
+	{ (void *)getuid, 0x30, 0x40, true },    /* ... getpid(2) to getegid(2) */
+	{ (void *)_exit, 0, 0x40, true },
+};
+
+/*
  * While the command is at its exec: what it will most likely call from its loader and its
  * C library, which nearly every program has in common with us.
  */
 void fast_foresee(struct tracer *t)
 {
 	struct fast *f = t->fast;
-	bool wanted[NSHAPES];
+	bool common[NSHAPES];
 
 	fdtab_foresee(t->fdtab);
-	fast_common(wanted);
-	text_foresee(f, loader_code(), wanted);
-	/* Most of what it calls is around these two. */
-	text_foresee(f, (uintptr_t)&read, wanted);
-	text_foresee(f, (uintptr_t)&mmap, wanted);
+	fast_common(common);
+	text_foresee(f, loader_code(), UINT64_MAX, UINT64_MAX, common);
+	for (unsigned i = 0; i < sizeof(library) / sizeof(*library); i++)
+		text_foresee(f, (uintptr_t)library[i].function, library[i].before,
+			library[i].behind, library[i].all ? NULL : common);
 	maps_forget(&f->maps);
 }

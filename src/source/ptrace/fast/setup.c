@@ -179,7 +179,7 @@ void setup_close(struct tracer *t, struct task *k)
 		return;
 	for (int nr = 0; nr < NSHAPES; nr++)
 		shape[nr] =
-			shape_opens(t->fast->shape[nr]) ? SHAPE_PASS : t->fast->shape[nr];
+			shape_asks(t->fast->shape[nr]) ? SHAPE_PASS : t->fast->shape[nr];
 	mem_write(mem, SHAPES_AT, shape, NSHAPES);
 	close(mem);
 }

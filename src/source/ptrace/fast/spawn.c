@@ -75,14 +75,20 @@ static int filter_first(struct tracer *t, struct task *k)
 	return 0;
 }
 
-/* Before an exec. Results as those of pass_call(). */
+/* Whether a call is an exec that will find nothing, as most of those along PATH. */
+bool spawn_is_vain(struct task *k, const struct user_regs_struct *r)
+{
+	if (r->orig_rax != SYS_execve || k->filtered)
+		return false;
+	k->call.arg[0] = r->rdi;
+	return program_is_missing(k);
+}
+
+/* Before any other exec. Results as those of pass_call(). */
 int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
 	k->call.arg[0] = r->rdi;
 	k->call.arg[1] = r->rsi;
-	/* As most of those along PATH. */
-	if (r->orig_rax == SYS_execve && !k->filtered && program_is_missing(k))
-		return pass_call(t, k, r);
 	if (!t->launch || k->filtered)
 		return 0;
 	bool filtered = runs_filtered(t, k, r);

@@ -545,11 +545,11 @@ void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
 
 /*
  * Before there is a task: what any will call from a file that we have mapped as well, by
- * what stands around an address of ours.
+ * what stands around an address of ours. wanted: NULL for whatever is called there.
  */
-void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES])
+void text_foresee(struct fast *f, uint64_t around, uint64_t before, uint64_t behind,
+	const bool wanted[NSHAPES])
 {
-	enum { SMALL = 0x40000, BEFORE = 0x2000, BEHIND = 0x6000 };
 	struct space here = { .refs = 1 };
 	struct plan p;
 
@@ -560,14 +560,13 @@ void text_foresee(struct fast *f, uint64_t around, const bool wanted[NSHAPES])
 	if (!x || !x->file || x->searched)
 		return;
 	const uint64_t size = c->to - c->from, at = around - c->from;
-	const bool all = size <= SMALL;
-	uint64_t from = c->offset + (all || at < BEFORE ? 0 : at - BEFORE),
-		 to = c->offset + (all || size - at < BEHIND ? size : at + BEHIND);
+	uint64_t from = c->offset + (at < before ? 0 : at - before),
+		 to = c->offset + (size - at < behind ? size : at + behind);
 	if (to > x->size)
 		return;
 	search(x, from, to);
 	for (unsigned i = 0; i < x->ncalls; i++)
-		if (x->call[i].nr >= 0 && wanted[x->call[i].nr] &&
+		if ((!wanted || (x->call[i].nr >= 0 && wanted[x->call[i].nr])) &&
 			!plan_with(x, x->file, x->call[i].at, &p))
 			meet(x, x->call[i].at);
 }
