@@ -46,6 +46,15 @@ for i in range(5): subprocess.run(["grep", "^Seccomp:", "/proc/self/status"])')"
 is "what the command itself becomes is not" "$(seccomp -- sh -c 'exec env grep ^Seccomp: /proc/self/status')" "Seccomp: 0 "
 is "not a call of a short program stops" "$(json p.json 'j["run"]["fast_path"]["stopped"], j["run"]["fast_path"]["operations"] > 0')" "(0, True)"
 
+# What an exec does not find is not asked for at a stop.
+"$HELP/vain" >vain.txt
+for mode in "" --patch-after=1 --no-patch; do
+	# shellcheck disable=SC2086
+	is "exec of nothing $mode" "$(timeout -s KILL 60 "$IOPS" run -q -o /dev/null $mode -- "$HELP/vain" | diff vain.txt - && echo same)" same
+	# shellcheck disable=SC2086
+	is "... while signals come" "$(run $mode -- "$HELP/vain" 3000 | tr '\n' ' ')" "0 0 0 True "
+done
+
 # What the parent has called from the child has too, before and after it changes its code.
 cat >code.py <<'EOP'
 import ctypes, mmap, os, subprocess, sys

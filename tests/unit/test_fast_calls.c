@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <cmocka.h>
 
 static struct fast index_of(const char *want)
@@ -189,6 +190,28 @@ static void numbers(void **state)
 	assert_int_equal(nr_of("dup"), 32);
 }
 
+/* What the hook asks in place of an exec is not to be taken for the program's own. */
+static void asks(void **state)
+{
+	static const struct {
+		const char *want;
+		uint8_t shape;
+	} row[] = { { "data", SHAPE_EXEC }, { "data,stat", SHAPE_PASS } };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		struct syscall_set want;
+		const char *bad;
+		assert_int_equal(syscall_set_parse(&want, row[i].want, &bad), 0);
+		struct fast f = index_of(row[i].want);
+		fast_calls_free(&f, &want);
+		assert_int_equal(f.shape[SYS_execve], row[i].shape);
+		assert_true(shape_asks(f.shape[SYS_openat]));
+		assert_false(shape_asks(f.shape[SYS_getppid]));
+	}
+	assert_true(shape_asks(SHAPE_EXEC) && !shape_opens(SHAPE_EXEC));
+}
+
 /* What the filter lets through is the place behind a call in the hook. */
 static void addresses(void **state)
 {
@@ -203,10 +226,10 @@ static void addresses(void **state)
 		for (unsigned j = 0; j < i; j++)
 			assert_int_not_equal(at[i], at[j]);
 	}
-	/* The other one is for where calls are dispatched, without the filter. */
+	/* Others are for where calls are dispatched, without the filter: any, and stat(2). */
 	for (const uint8_t *p = hook_code; p + 1 < hook_end; p++)
 		calls += p[0] == 0x0f && p[1] == 0x05;
-	assert_int_equal(calls, n + 1);
+	assert_int_equal(calls, n + 2);
 	assert_true(hook_end - hook_code <= 0x1000);
 	assert_true(setup_end - setup_code <= 0x1000);
 }
@@ -220,6 +243,7 @@ int main(void)
 		cmocka_unit_test(rights),
 		cmocka_unit_test(what_is_wanted),
 		cmocka_unit_test(numbers),
+		cmocka_unit_test(asks),
 		cmocka_unit_test(addresses),
 	};
 

@@ -267,7 +267,7 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 			f->shape[nr] = nr == SYS_rt_sigaction ? SHAPE_ACTION : SHAPE_FREE;
 	}
 	/* Where that would not be told as the program's own. */
-	if (!syscall_traced(want, row[SYS_stat]))
+	if (row[SYS_stat] >= 0 && !syscall_traced(want, (unsigned)row[SYS_stat]))
 		f->shape[SYS_execve] = SHAPE_EXEC;
 	/* Of a process attached to our handler is put back instead. */
 	if (!f->guards)
