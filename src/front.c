@@ -170,10 +170,10 @@ static void become_command(
 		_exit(EXIT_FAILED);
 	}
 	bool found = find_command(o->argv[0], path);
-	if (how == LAUNCH_DISPATCH) {
+	if (how == LAUNCH_ASK) {
 		l->asks = 1;
 		raise(SIGSTOP); /* only the tracer sees it */
-		how = l->dispatched ? LAUNCH_PLAIN : LAUNCH_PATCH;
+		how = (char)l->answer;
 	}
 	if (how != LAUNCH_PLAIN) {
 		int err = filter_install(&o->want, how == LAUNCH_PATCH);

@@ -22,7 +22,7 @@ enum launch_how {
 	LAUNCH_PLAIN = 'p',
 	LAUNCH_FILTER = 'f',
 	LAUNCH_PATCH = 'h',
-	LAUNCH_DISPATCH = 'd' /* it stops, and is told then: dispatched */
+	LAUNCH_ASK = 'a' /* it stops, and is told then which of the others */
 };
 
 struct launch {
@@ -32,9 +32,8 @@ struct launch {
 	/* The command's word: errno of a failed exec or of the filter; 0 while none. */
 	volatile int exec_errno, filter_errno;
 
-	/* The command's word: it stops to ask what is to become of its calls. The
-	 * tracer's: they will be dispatched, and need no filter. */
-	volatile int asks, dispatched;
+	/* The command's word: it stops to ask how it is to go on. The tracer's: that. */
+	volatile int asks, answer;
 
 	/* The tracer's word: how often the command got a signal, last when and from whom.
 	 */

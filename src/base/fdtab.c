@@ -40,10 +40,9 @@ struct fdtab {
 	struct names *names;
 	struct fd_task head; /* most recently used first */
 	unsigned nopen;
-	struct mounts {
-		struct map points;  /* mount id -> name of the mount point */
-		struct map systems; /* (major, minor) -> name of the type */
-	} mounts, ahead;            /* ahead: that nobody has asked for yet */
+	struct map points;  /* mount id -> name of the mount point */
+	struct map systems; /* (major, minor) -> name of the type */
+	char *ahead;        /* a mountinfo that most will not be asked for; or NULL */
 };
 
 struct fdinfo {
@@ -63,20 +62,15 @@ struct fdtab *fdtab_new(struct names *names)
 	return t;
 }
 
-static void mounts_forget(struct mounts *m)
-{
-	map_fini(&m->points);
-	map_fini(&m->systems);
-}
-
 void fdtab_free(struct fdtab *t)
 {
 	if (!t)
 		return;
 	while (t->head.next != &t->head)
 		fdtab_forget(t, t->head.next);
-	mounts_forget(&t->mounts);
-	mounts_forget(&t->ahead);
+	map_fini(&t->points);
+	map_fini(&t->systems);
+	free(t->ahead);
 	free(t);
 }
 
@@ -205,94 +199,129 @@ static size_t unescape(char *field)
 	return to - field;
 }
 
-/* Of a line of mountinfo: "36 35 98:0 /root /point options - type source ...". */
-static void learn_system(struct fdtab *t, struct mounts *m, const char *line)
-{
-	const char *type = strstr(line, " - ");
-	unsigned dev[2];
+/* "36 35 98:0 /root /point options - type source ...\n": a line of mountinfo, proc(5). */
+struct mount_line {
+	uint64_t id, major, minor;
+	const char *rest, *end;
+};
 
-	if (!type || sscanf(line, "%*u %*u %u:%u", &dev[0], &dev[1]) != 2)
+/* The first line of a text, and what comes behind it. NULL: there is none. */
+static const char *next_line(const char *text, struct mount_line *l)
+{
+	char *p;
+
+	if (!text || !(l->end = strchr(text, '\n')))
+		return NULL;
+	l->id = strtoull(text, &p, 10);
+	strtoull(p, &p, 10);
+	l->major = strtoull(p, &p, 10);
+	l->minor = strtoull(p + (*p == ':'), &p, 10);
+	l->rest = p;
+	return l->end + 1;
+}
+
+static void learn_system(struct fdtab *t, const struct mount_line *l)
+{
+	static const char dash[] = " - ";
+	const char *type = memmem(l->rest, l->end - l->rest, dash, sizeof(dash) - 1);
+
+	if (!type)
 		return;
-	type += 3;
+	type += sizeof(dash) - 1;
 	uint32_t name = names_add(t->names, type, strcspn(type, " \n"));
 	if (name)
-		map_put(&m->systems, dev[0], dev[1], name);
+		map_put(&t->systems, l->major, l->minor, name);
 }
 
-/* The name of its mount point. 0: it has none. */
-static uint32_t point_of(struct fdtab *t, char *line)
+/* The name of its mount point: the second field of what is left. 0: it has none. */
+static uint32_t point_of(struct fdtab *t, const struct mount_line *l)
 {
-	char *at = line;
+	char point[PATH_MAX];
+	const char *from = l->rest + (*l->rest == ' ');
 
-	for (int field = 0; field < 4 && at; field++)
-		at = strchr(at + (field > 0), ' ');
-	return at ? names_add(t->names, at + 1, unescape(at + 1)) : 0;
+	from += strcspn(from, " \n");
+	from += *from == ' ';
+	size_t len = strcspn(from, " \n");
+	if (!len || len >= sizeof(point))
+		return 0;
+	memcpy(point, from, len);
+	point[len] = 0;
+	return names_add(t->names, point, unescape(point));
 }
 
-/* The line of a mount id, or all of them; into m. */
-static void read_mounts(struct fdtab *t, struct mounts *m, FILE *f, uint64_t wanted)
+/* All that a text says of a mount id. 0: nothing. */
+static uint32_t learn_mount(struct fdtab *t, const char *text, uint64_t id)
 {
-	char *line = NULL;
-	size_t cap = 0;
+	struct mount_line l;
 	uint32_t name = 0;
 
-	while (f && !(name && wanted) && getline(&line, &cap, f) > 0) {
-		uint64_t id = strtoull(line, NULL, 10);
-		if (wanted && id != wanted)
-			continue;
-		learn_system(t, m, line);
-		name = point_of(t, line);
-		if (name)
-			map_put(&m->points, id, 0, name);
-	}
-	free(line);
-	if (f)
-		fclose(f);
+	while (!name && (text = next_line(text, &l)))
+		if (l.id == id && (name = point_of(t, &l))) {
+			learn_system(t, &l);
+			map_put(&t->points, id, 0, name);
+		}
+	return name;
 }
 
-/* What a map has, or what the one ahead has, which is asked for now. */
-static uint32_t look_up(struct map *m, const struct map *ahead, uint64_t a, uint64_t b)
+/* A mountinfo, to be freed. */
+static char *read_mounts(const char *path)
 {
-	uint32_t name = map_get(m, a, b);
+	FILE *f = fopen(path, "re");
+	char *text = NULL;
+	size_t size = 0;
 
-	if (name)
-		return name;
-	name = map_get(ahead, a, b);
-	if (name)
-		map_put(m, a, b, name);
-	return name;
+	if (f && getdelim(&text, &size, 0, f) < 0) {
+		free(text);
+		text = NULL;
+	}
+	if (f)
+		fclose(f);
+	return text;
 }
 
 /* The mount point of a mount id, from the task's own /proc/TID/mountinfo. */
 static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 {
-	uint32_t name = id ? look_up(&t->mounts.points, &t->ahead.points, id, 0) : 0;
+	uint32_t name = id ? map_get(&t->points, id, 0) : 0;
 	char path[48];
 
+	if (!name && id)
+		name = learn_mount(t, t->ahead, id);
 	if (name || !id)
 		return name;
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", tid);
-	FILE *f = fopen(path, "re");
-	if (!f) /* the task has ended: most often it saw what we see */
-		f = fopen("/proc/self/mountinfo", "re");
-	read_mounts(t, &t->mounts, f, id);
-	return map_get(&t->mounts.points, id, 0);
+	char *text = read_mounts(path);
+	if (!text) /* the task has ended: most often it saw what we see */
+		text = read_mounts("/proc/self/mountinfo");
+	name = learn_mount(t, text, id);
+	free(text);
+	return name;
 }
 
 static uint32_t system_of(struct fdtab *t, const struct stat *st)
 {
-	return look_up(&t->mounts.systems, &t->ahead.systems, major(st->st_dev),
-		minor(st->st_dev));
+	const uint64_t most = major(st->st_dev), least = minor(st->st_dev);
+	uint32_t name = map_get(&t->systems, most, least);
+	struct mount_line l;
+
+	for (const char *text = t->ahead; !name && (text = next_line(text, &l));)
+		if (l.major == most && l.minor == least) {
+			learn_system(t, &l);
+			name = map_get(&t->systems, most, least);
+		}
+	return name;
 }
 
 void fdtab_foresee(struct fdtab *t)
 {
-	read_mounts(t, &t->ahead, fopen("/proc/self/mountinfo", "re"), 0);
+	free(t->ahead);
+	t->ahead = read_mounts("/proc/self/mountinfo");
 }
 
 void fdtab_begun(struct fdtab *t)
 {
-	mounts_forget(&t->ahead);
+	free(t->ahead);
+	t->ahead = NULL;
 }
 
 static uint8_t type_of(const struct stat *st, const char *path)

@@ -468,7 +468,7 @@ static void foreseen(void **state)
 {
 	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	const uint64_t library = (uintptr_t)dlsym(libc ? libc : RTLD_DEFAULT, "read");
-	struct space here = { .refs = 1 };
+	struct space here = { .refs = 1 }, ours = { .refs = 1 };
 	struct plan many[TEXT_MET], one;
 	bool wanted[NSHAPES] = { false };
 	uint64_t call[TEXT_MET];
@@ -479,11 +479,11 @@ static void foreseen(void **state)
 	maps_forget(&fast.maps);
 	assert_true(text_look(&fast, &here, getpid(), library));
 	assert_int_equal(text_met_before(&here, library, call), 0);
-	text_foresee(&fast, address((const uint8_t *)&own), 4096, 4096, wanted);
-	text_foresee(&fast, 0, 4096, 4096, wanted);
+	text_foresee(&fast, &ours, address((const uint8_t *)&own), 4096, 4096, wanted);
+	text_foresee(&fast, &ours, 0, 4096, 4096, wanted);
 	assert_int_equal(text_met_before(&here, library, call), 0);
 	for (int i = 0; i < 2; i++)
-		text_foresee(&fast, library, 0x2000, 0x6000, wanted);
+		text_foresee(&fast, &ours, library, 0x2000, 0x6000, wanted);
 	unsigned n = text_met_before(&here, library, call);
 	assert_in_range(n, 3, 12);
 	text_plans(&fast, &here, getpid(), call, n, many);

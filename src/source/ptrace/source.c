@@ -55,7 +55,13 @@ static bool ignores(int sig)
 	return !sigaction(sig, NULL, &is) && is.sa_handler == SIG_IGN;
 }
 
-/* The fast path, or why not. */
+static void begin_fast(struct tracer *t, struct task *k, void *arg)
+{
+	(void)arg;
+	fast_new(t, k);
+}
+
+/* The fast path, or why not. What is traced already gets what it takes. */
 static void patch(struct tracer *t, const struct source_args *args)
 {
 	const char *why = !args->patch_after ? "--no-patch"
@@ -68,27 +74,14 @@ static void patch(struct tracer *t, const struct source_args *args)
 					       !ignores(SIGSYS) && !ignores(SIGTRAP));
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);
 	int err = 0;
-	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)))
+	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)) &&
+		!fast_try(t->no_patch, sizeof(t->no_patch)))
 		err = fast_open(t, args->patch_after);
 	if (err < 0)
 		snprintf(t->no_patch, sizeof(t->no_patch), "%s", strerror(-err));
 	t->dispatch &= t->fast != NULL;
-}
-
-static void forget(struct tracer *t, struct task *k, void *arg)
-{
-	(void)arg;
-	fast_forget(t, k);
-}
-
-/* The command is on its way meanwhile. Under the filter for both ways either works. */
-static void try_patches(struct tracer *t)
-{
-	if (!t->fast || !fast_try(t->no_patch, sizeof(t->no_patch)))
-		return;
-	tasks_each(t, forget, NULL);
-	fast_close(t);
-	t->dispatch = false;
+	if (t->fast)
+		tasks_each(t, begin_fast, NULL);
 }
 
 static struct tracer *tracer_new(const struct source_args *args)
@@ -120,7 +113,6 @@ static struct tracer *tracer_new(const struct source_args *args)
 		free(t);
 		return NULL;
 	}
-	patch(t, args);
 	return t;
 }
 
@@ -164,18 +156,19 @@ static int seize(struct tracer *t, pid_t tid, pid_t pid, bool interrupt)
 	return 0;
 }
 
-static int open_launch(struct tracer *t)
+/* Where there may be a fast path the command is on its way while that is found out. */
+static int open_launch(struct tracer *t, const struct source_args *args)
 {
 	pid_t pid = t->launch->command;
+	bool asks = t->filter && args->patch_after;
 	int err = seize(t, pid, pid, !t->filter);
 
 	if (!err)
-		err = launch_go(t->launch, t->dispatch ? LAUNCH_DISPATCH
-					   : t->fast   ? LAUNCH_PATCH
+		err = launch_go(t->launch, asks	       ? LAUNCH_ASK
 					   : t->filter ? LAUNCH_FILTER
 						       : LAUNCH_PLAIN);
 	if (!err)
-		try_patches(t);
+		patch(t, args);
 	return err;
 }
 
@@ -279,9 +272,9 @@ static int ptrace_open(struct source **out, const struct source_args *args)
 	prepare();
 	t->place = place_new();
 	if (t->launch) {
-		err = open_launch(t);
+		err = open_launch(t, args);
 	} else {
-		try_patches(t);
+		patch(t, args);
 		t->found = calloc(args->npids, sizeof(*t->found));
 		for (unsigned i = 0; t->found && i < args->npids; i++) {
 			int one = open_attach(t, args->pids[i]);

@@ -217,15 +217,19 @@ static void tell_front(struct tracer *t, struct task *k, int sig)
 /* Before its exec the command asks what becomes of its calls. */
 static void answer_launcher(struct tracer *t, struct task *k)
 {
+	bool dispatched = t->dispatch && dispatch_can(k);
+
 	t->launch->asks = 0;
-	t->launch->dispatched = t->dispatch && dispatch_can(k);
-	k->filtered = !t->launch->dispatched;
+	t->launch->answer = dispatched ? LAUNCH_PLAIN
+			    : t->fast  ? LAUNCH_PATCH
+				       : LAUNCH_FILTER;
+	k->filtered = !dispatched;
 	task_begin(k);
-	if (t->launch->dispatched)
+	if (dispatched)
 		place_send(t->place, k->tid);
 	resume(t, k, 0);
 	place_settle(t->place);
-	if (t->launch->dispatched)
+	if (dispatched)
 		fast_foresee(t);
 }
 

@@ -51,8 +51,8 @@ unsigned text_calls(struct fast *f, struct space *s, pid_t tid, uint64_t around,
 	const bool wanted[NSHAPES], uint64_t *out, unsigned max);
 bool text_is_call(pid_t tid, uint64_t at);
 bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at);
-void text_foresee(struct fast *f, uint64_t around, uint64_t before, uint64_t behind,
-	const bool wanted[NSHAPES]);
+void text_foresee(struct fast *f, struct space *here, uint64_t around, uint64_t before,
+	uint64_t behind, const bool wanted[NSHAPES]);
 void text_met(struct space *s, uint64_t at);
 bool text_is_met(const struct fast *f, const struct mapping *m);
 unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET]);

@@ -545,18 +545,18 @@ void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
 
 /*
  * Before there is a task: what any will call from a file that we have mapped as well, by
- * what stands around an address of ours. wanted: NULL for whatever is called there.
+ * what stands around an address of ours. here: our own memory. wanted: NULL for whatever
+ * is called there.
  */
-void text_foresee(struct fast *f, uint64_t around, uint64_t before, uint64_t behind,
-	const bool wanted[NSHAPES])
+void text_foresee(struct fast *f, struct space *here, uint64_t around, uint64_t before,
+	uint64_t behind, const bool wanted[NSHAPES])
 {
-	struct space here = { .refs = 1 };
 	struct plan p;
 
-	if (text_look(f, &here, getpid(), around))
-		keep_around(f, &here, getpid(), around);
-	const struct code *c = &here.code[0];
-	struct text *x = c->text;
+	if (text_look(f, here, getpid(), around))
+		keep_around(f, here, getpid(), around);
+	const struct code *c = code_around(here, around);
+	struct text *x = c ? c->text : NULL;
 	if (!x || !x->file || x->searched)
 		return;
 	const uint64_t size = c->to - c->from, at = around - c->from;
