@@ -55,12 +55,9 @@ uint32_t fdtab_file(struct fdtab *t, struct fd_task *task, const char *path, siz
 /* The program that the task runs. */
 uint32_t fdtab_exe(struct fdtab *t, struct fd_task *task);
 
-/*
- * Before a task begins that sees the mounts which we see, to be quicker then: what is
- * mounted. Until it has begun: from then on that may change.
- */
+/* Before a task begins that sees the mounts which we see, to be quicker then: what is
+ * mounted. */
 void fdtab_foresee(struct fdtab *t);
-void fdtab_begun(struct fdtab *t);
 
 /* Forget what is kept of a task: it has ended, or runs another program. */
 void fdtab_forget(struct fdtab *t, struct fd_task *task);

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,8 @@ struct fdtab {
 	unsigned nopen;
 	struct map points;  /* mount id -> name of the mount point */
 	struct map systems; /* (major, minor) -> name of the type */
-	char *ahead;        /* a mountinfo that most will not be asked for; or NULL */
+	FILE *mountinfo;    /* our own, kept open; or NULL */
+	char *mounted;      /* what it said last */
 };
 
 struct fdinfo {
@@ -70,7 +72,9 @@ void fdtab_free(struct fdtab *t)
 		fdtab_forget(t, t->head.next);
 	map_fini(&t->points);
 	map_fini(&t->systems);
-	free(t->ahead);
+	free(t->mounted);
+	if (t->mountinfo)
+		fclose(t->mountinfo);
 	free(t);
 }
 
@@ -263,38 +267,55 @@ static uint32_t learn_mount(struct fdtab *t, const char *text, uint64_t id)
 	return name;
 }
 
-/* A mountinfo, to be freed. */
-static char *read_mounts(const char *path)
+/* A mountinfo from its beginning, to be freed. NULL: it cannot be read. */
+static char *read_mounts(FILE *f)
 {
-	FILE *f = fopen(path, "re");
 	char *text = NULL;
 	size_t size = 0;
 
-	if (f && getdelim(&text, &size, 0, f) < 0) {
+	rewind(f);
+	if (getdelim(&text, &size, 0, f) < 0) {
 		free(text);
 		text = NULL;
 	}
-	if (f)
-		fclose(f);
 	return text;
 }
 
-/* The mount point of a mount id, from the task's own /proc/TID/mountinfo. */
+/*
+ * What is mounted where we are: read again only once that has changed, which poll(2) says
+ * of the file. Ids are the same everywhere: mount namespaces(7) have no ids of their own.
+ */
+static const char *our_mounts(struct fdtab *t)
+{
+	if (!t->mountinfo)
+		t->mountinfo = fopen("/proc/self/mountinfo", "re");
+	if (!t->mountinfo)
+		return NULL;
+	struct pollfd changed = { .fd = fileno(t->mountinfo), .events = POLLPRI };
+	if (poll(&changed, 1, 0) || !t->mounted) {
+		free(t->mounted);
+		t->mounted = read_mounts(t->mountinfo);
+	}
+	return t->mounted;
+}
+
+/* The mount point of a mount id: if we have no such mount, by the task's own mountinfo. */
 static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 {
 	uint32_t name = id ? map_get(&t->points, id, 0) : 0;
 	char path[48];
 
 	if (!name && id)
-		name = learn_mount(t, t->ahead, id);
+		name = learn_mount(t, our_mounts(t), id);
 	if (name || !id)
 		return name;
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", tid);
-	char *text = read_mounts(path);
-	if (!text) /* the task has ended: most often it saw what we see */
-		text = read_mounts("/proc/self/mountinfo");
+	FILE *f = fopen(path, "re");
+	char *text = f ? read_mounts(f) : NULL;
 	name = learn_mount(t, text, id);
 	free(text);
+	if (f)
+		fclose(f);
 	return name;
 }
 
@@ -304,7 +325,7 @@ static uint32_t system_of(struct fdtab *t, const struct stat *st)
 	uint32_t name = map_get(&t->systems, most, least);
 	struct mount_line l;
 
-	for (const char *text = t->ahead; !name && (text = next_line(text, &l));)
+	for (const char *text = t->mounted; !name && (text = next_line(text, &l));)
 		if (l.major == most && l.minor == least) {
 			learn_system(t, &l);
 			name = map_get(&t->systems, most, least);
@@ -314,14 +335,7 @@ static uint32_t system_of(struct fdtab *t, const struct stat *st)
 
 void fdtab_foresee(struct fdtab *t)
 {
-	free(t->ahead);
-	t->ahead = read_mounts("/proc/self/mountinfo");
-}
-
-void fdtab_begun(struct fdtab *t)
-{
-	free(t->ahead);
-	t->ahead = NULL;
+	our_mounts(t);
 }
 
 static uint8_t type_of(const struct stat *st, const char *path)

@@ -285,7 +285,6 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 		return;
 	}
 	mend_eintr(t, k, !group);
-	fdtab_begun(t->fdtab);
 	go_on(t, k, 0);
 }
 
