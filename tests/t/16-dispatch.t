@@ -55,6 +55,52 @@ for mode in "" --patch-after=1 --no-patch; do
 	is "... while signals come" "$(run $mode -- "$HELP/vain" 3000 | tr '\n' ' ')" "0 0 0 True "
 done
 
+# What is open beyond an exec is known from before, what is closed by it is not taken for
+# what comes next.
+cat >heirs.py <<'EOP'
+import ctypes, fcntl, os, sys
+libc = ctypes.CDLL(None)
+for n in "abcdef": open(n, "w").write(n * 100)
+# What the next program has of this: a, at its position; c, by dup(2); not b, d, e.
+def program(step):
+    me = [sys.executable, sys.argv[0], str(step)]
+    a = os.open("a", os.O_RDONLY); os.set_inheritable(a, True); os.read(a, 10)
+    b = os.open("b", os.O_RDONLY)
+    c = os.open("c", os.O_RDONLY); os.read(c, 20); os.dup2(c, 40)
+    d = os.open("d", os.O_RDONLY); os.set_inheritable(d, True); fcntl.fcntl(d, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+    e = os.open("e", os.O_RDONLY); os.set_inheritable(e, True)
+    libc.syscall(436, e, e, 4) # close_range(2), CLOSE_RANGE_CLOEXEC
+    os.environ["FDS"] = f"{a} {b} {c} {d} {e}"
+    os.execv(me[0], me)
+def use():
+    a, b, c, d, e = map(int, os.environ["FDS"].split())
+    os.read(a, 7); os.read(40, 8)
+    for fd in b, c, d, e:
+        try: os.read(fd, 1); print("open", fd)
+        except OSError: pass
+    f = [os.open("f", os.O_RDONLY) for i in range(4)]
+    for fd in f: os.read(fd, 9)
+    os.lseek(a, 0, 0); os.read(a, 5); os.close(a); os.close(40)
+    for fd in f: os.close(fd)
+step = int(sys.argv[1])
+if step: use()
+if step < 3:
+    pid = os.fork() if step == 1 else 0
+    if pid: os.waitpid(pid, 0)
+    else: program(step + 1)
+EOP
+for mode in "" --patch-after=1 --no-patch; do
+	rm -f heirs.iops
+	# shellcheck disable=SC2086
+	is "beyond an exec $mode" "$(run $mode -l heirs.iops -- $PY heirs.py 0 | tr '\n' ' ')" "0 True "
+	"$IOPS" export --to csv heirs.iops | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["path"] ~ /\/[a-f]$/ && ($at["kind"] == "read" || $at["kind"] == "write") {
+			sub(/.*\//, "", $at["path"]); print $at["kind"], $at["path"], $at["offset"], $at["result"] }' >heirs.txt
+	is "... each read where it was" "$(grep -c '' heirs.txt) $(grep '^read' heirs.txt | sort | uniq -c | awk '{ printf "%s %s@%s+%s  ", $1, $3, $4, $5 }')" \
+		"51 3 a@0+10  3 a@0+5  3 a@10+7  3 c@0+20  3 c@20+8  12 f@0+9  "
+done
+
 # What the parent has called from the child has too, before and after it changes its code.
 cat >code.py <<'EOP'
 import ctypes, mmap, os, subprocess, sys
