@@ -299,7 +299,8 @@ static const char *our_mounts(struct fdtab *t)
 	return t->mounted;
 }
 
-/* The mount point of a mount id: if we have no such mount, by the task's own mountinfo. */
+/* The mount point of a mount id: if we have no such mount, by the task's own mountinfo.
+ */
 static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
 {
 	uint32_t name = id ? map_get(&t->points, id, 0) : 0;

@@ -488,9 +488,10 @@ static unsigned open_files(void)
 static void forget(void **state)
 {
 	int fd = new_file("a", 0);
-	unsigned before = open_files();
 
 	(void)state;
+	fdtab_foresee(tab); /* that file stays open */
+	unsigned before = open_files();
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 10; i++)
 			assert_path(fd, "a");
@@ -506,10 +507,11 @@ static void tasks_are_limited(void **state)
 {
 	enum { N = 400 };
 	static struct fd_task task[N];
-	unsigned before = open_files();
 	struct fd_view v;
 
 	(void)state;
+	fdtab_foresee(tab);
+	unsigned before = open_files();
 	for (int i = 0; i < N; i++) {
 		task[i].tid = getpid();
 		for (int k = 0; k < 5; k++) {

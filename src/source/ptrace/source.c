@@ -164,7 +164,7 @@ static int open_launch(struct tracer *t, const struct source_args *args)
 	int err = seize(t, pid, pid, !t->filter);
 
 	if (!err)
-		err = launch_go(t->launch, asks	       ? LAUNCH_ASK
+		err = launch_go(t->launch, asks        ? LAUNCH_ASK
 					   : t->filter ? LAUNCH_FILTER
 						       : LAUNCH_PLAIN);
 	if (!err)

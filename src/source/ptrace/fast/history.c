@@ -31,8 +31,9 @@ void new_epoch(struct fast *f)
 /*
  * Another program runs. What was close-on-exec is not known for sure, so all is asked
  * anew, unless its calls are seen again before it makes one: then history_take_stock()
- * finds out what is left. Of a process attached to, positions that others share will move without our
- * seeing whose they are; else each of its calls is asked until its history is kept.
+ * finds out what is left. Of a process attached to, positions that others share will move
+ * without our seeing whose they are; else each of its calls is asked until its history is
+ * kept.
  */
 void history_exec(struct tracer *t, struct task *k)
 {

@@ -61,7 +61,7 @@
 #define SHAPE_FREE    0x80 /* not at all: the call is made from the hook */
 #define SHAPE_ACTION  0x81 /* likewise, unless argument 0 is SIGSYS */
 #define SHAPE_MASK    0x82 /* ... unless a mask is set that is odd: handler.c */
-#define SHAPE_EXEC    0x83 /* from the stub, unless the path in argument 0 leads nowhere */
+#define SHAPE_EXEC    0x83 /* not made, if the path in argument 0 leads nowhere */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00
@@ -79,7 +79,7 @@
 #define C_MASK        0x60 /* bytes of the ring, less one */
 #define C_STATX       0x68 /* by which path new descriptors are asked what they are; 0: not */
 #define ASK_NO_PATH   1     /* ... by NULL */
-#define C_STAT        0x100 /* struct statx, or stat; it stays in this CPU's cache, records do not */
+#define C_STAT        0x100 /* struct statx; it stays in this CPU's cache, records do not */
 
 /* A record; what the shapes add begins at R_MORE. */
 #define R_T0          0x00
@@ -137,13 +137,14 @@ struct fast_stat {
 
 /* The code to be copied to HOOK_AT and SETUP_AT, and places in it. */
 extern const uint8_t hook_code[], hook_free[], hook_free_sys[], hook_free_post[],
-	hook_free_end[], hook_exec[], hook_exec_saved[], hook_exec_end[], hook_guarded[], hook_enter[], hook_saved[], hook_flagged[],
-	hook_special[], hook_special_end[], hook_load[], hook_load_end[],
-	hook_fault_sum[], hook_fault_two[], hook_fault_path[], hook_fault_paths[],
-	hook_paths_at[], hook_paths_end[], hook_sum_at[], hook_sum_end[], hook_two_at[],
-	hook_two_end[], hook_path_at[], hook_path_end[], hook_sys[], hook_post[],
-	hook_kept[], hook_done[], hook_new_sys[], hook_new_post[], hook_new_kept[],
-	hook_stat_sys[], hook_new_end[], hook_end[], hook_mask_at[], hook_mask_end[];
+	hook_free_end[], hook_exec[], hook_exec_saved[], hook_exec_end[], hook_guarded[],
+	hook_enter[], hook_saved[], hook_flagged[], hook_special[], hook_special_end[],
+	hook_load[], hook_load_end[], hook_fault_sum[], hook_fault_two[],
+	hook_fault_path[], hook_fault_paths[], hook_paths_at[], hook_paths_end[],
+	hook_sum_at[], hook_sum_end[], hook_two_at[], hook_two_end[], hook_path_at[],
+	hook_path_end[], hook_sys[], hook_post[], hook_kept[], hook_done[],
+	hook_new_sys[], hook_new_post[], hook_new_kept[], hook_stat_sys[], hook_new_end[],
+	hook_end[], hook_mask_at[], hook_mask_end[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],
 	setup_shut_trap[], setup_filter[], setup_filter_trap[], setup_orphan[],

@@ -171,17 +171,16 @@ static uint64_t loader_code(void)
 /*
  * Where the C library has what nearly every program calls, in bytes before a function and
  * behind its beginning: around read(2) and mmap(2) most of it, among others; elsewhere a
- * few calls that are all common. Each takes about as long as a stop for half of its calls.
+ * few calls that are all common. Each takes about as long as a stop for half of its
+ * calls.
  */
 static const struct {
 	void *function;
 	uint16_t before, behind;
 	bool all;
 } library[] = {
-	{ (void *)read, 0x2000, 0x6000, false },
-	{ (void *)mmap, 0x2000, 0x6000, false },
-	{ (void *)sigaction, 0, 0x200, true },
-	{ (void *)getrandom, 0, 0x80, true },
+	{ (void *)read, 0x2000, 0x6000, false }, { (void *)mmap, 0x2000, 0x6000, false },
+	{ (void *)sigaction, 0, 0x200, true }, { (void *)getrandom, 0, 0x80, true },
 	{ (void *)tcgetattr, 0, 0x80, true },    /* stdio */
 	{ (void *)pthread_once, 0xb0, 0, true }, /* setlocale(3) */
 };
@@ -200,7 +199,7 @@ void fast_foresee(struct tracer *t)
 	fast_common(common);
 	text_foresee(f, &here, loader_code(), UINT64_MAX, UINT64_MAX, common);
 	for (unsigned i = 0; i < sizeof(library) / sizeof(*library); i++)
-		text_foresee(f, &here, (uintptr_t)library[i].function,
-			library[i].before, library[i].behind, library[i].all ? NULL : common);
+		text_foresee(f, &here, (uintptr_t)library[i].function, library[i].before,
+			library[i].behind, library[i].all ? NULL : common);
 	maps_forget(&f->maps);
 }

@@ -1,0 +1,118 @@
+/*
+ * test_fdtab_mounts.c - files on what is mounted while descriptors are asked about
+ */
+#include "iops/fdtab.h"
+#include "iops/names.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { NOT_ALLOWED = 77 };
+
+/* When it is looked what is mounted, but for when a file is asked about. */
+enum foreseen { NEVER, ELSEWHERE, HERE };
+
+/* Whether a new file there is said to be on a tmpfs of that name. */
+static bool is_on(struct fdtab *tab, struct names *names, const char *mount)
+{
+	struct fd_task self = { .tid = getpid() };
+	struct fd_view v;
+	char path[PATH_MAX + 8];
+
+	snprintf(path, sizeof(path), "%s/file", mount);
+	int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	fdtab_ask(tab, &self, fd, &v);
+	const struct file *f = v.file ? names_file(names, v.file) : NULL;
+	close(fd);
+	fdtab_forget(tab, &self);
+	return f && !strcmp(names_get(names, f->mount), mount) &&
+	       !strcmp(names_get(names, f->fs), "tmpfs");
+}
+
+/* In a child, in a mount namespace of its own. */
+static int mount_some(const char *dir, enum foreseen foreseen)
+{
+	struct names *names = names_new();
+	struct fdtab *tab = fdtab_new(names);
+	char at[3][PATH_MAX];
+	int err = 0;
+
+	if (foreseen == ELSEWHERE)
+		fdtab_foresee(tab);
+	if (unshare(CLONE_NEWNS) < 0 ||
+		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		return NOT_ALLOWED;
+	if (foreseen == HERE)
+		fdtab_foresee(tab);
+	for (int i = 0; !err && i < 3; i++) {
+		snprintf(at[i], sizeof(at[i]), "%s/%d", dir, i);
+		if (mkdir(at[i], 0700) < 0 || mount("none", at[i], "tmpfs", 0, NULL) < 0)
+			err = 1;
+		else if (!is_on(tab, names, at[i]) || !is_on(tab, names, at[0]))
+			err = 2;
+	}
+	fdtab_free(tab);
+	names_free(names);
+	return err;
+}
+
+static void mounted(enum foreseen foreseen)
+{
+	char dir[] = "/tmp/iops-mounts-XXXXXX", at[64];
+	int status = -1;
+
+	assert_non_null(mkdtemp(dir));
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(mount_some(dir, foreseen));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	for (int i = 0; i < 3; i++) {
+		snprintf(at, sizeof(at), "%s/%d", dir, i);
+		rmdir(at);
+	}
+	rmdir(dir);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_ALLOWED)
+		skip(); /* takes root */
+	assert_int_equal(status, 0);
+}
+
+static void of_late(void **state)
+{
+	(void)state;
+	mounted(NEVER);
+}
+
+static void in_another_namespace(void **state)
+{
+	(void)state;
+	mounted(ELSEWHERE);
+}
+
+static void since_it_was_foreseen(void **state)
+{
+	(void)state;
+	mounted(HERE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_late),
+		cmocka_unit_test(in_another_namespace),
+		cmocka_unit_test(since_it_was_foreseen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
