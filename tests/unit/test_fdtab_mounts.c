@@ -54,8 +54,13 @@ static int mount_some(const char *dir, enum foreseen foreseen)
 	if (unshare(CLONE_NEWNS) < 0 ||
 		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		return NOT_ALLOWED;
-	if (foreseen == HERE)
+	if (foreseen == HERE) { /* the id of what is gone will be given again */
+		if (mount("none", dir, "tmpfs", 0, NULL) < 0)
+			return 3;
 		fdtab_foresee(tab);
+		if (umount(dir) < 0)
+			return 3;
+	}
 	for (int i = 0; !err && i < 3; i++) {
 		snprintf(at[i], sizeof(at[i]), "%s/%d", dir, i);
 		if (mkdir(at[i], 0700) < 0 || mount("none", at[i], "tmpfs", 0, NULL) < 0)
