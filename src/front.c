@@ -182,6 +182,7 @@ static void become_command(
 			raise(SIGSTOP); /* only the tracer sees it */
 		}
 	}
+	l->begins = 1;
 	if (found)
 		execv(path, o->argv);
 	execvp(o->argv[0], o->argv);
@@ -527,6 +528,8 @@ static int finish_run(struct front *f, const struct options *o)
 	}
 	if (f->result < 0)
 		diag("the tracer was killed before it could report");
+	if (f->result < 0 && !f->launch->begins)
+		return EXIT_FAILED;
 	if (f->result && WIFEXITED(status) && !WEXITSTATUS(status))
 		return EXIT_FAILED;
 	return end_like(status);

@@ -32,6 +32,9 @@ struct launch {
 	/* The command's word: errno of a failed exec or of the filter; 0 while none. */
 	volatile int exec_errno, filter_errno;
 
+	/* The command's word: what comes next is its exec. */
+	volatile int begins;
+
 	/* The command's word: it stops to ask how it is to go on. The tracer's: that. */
 	volatile int asks, answer;
 

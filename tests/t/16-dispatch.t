@@ -101,6 +101,39 @@ for mode in "" --patch-after=1 --no-patch; do
 		"51 3 a@0+10  3 a@0+5  3 a@10+7  3 c@0+20  3 c@20+8  12 f@0+9  "
 done
 
+# A thread that has descriptors of its own and runs another program; and a position that is
+# moved by who is not traced.
+cat >apart.py <<'EOP'
+import ctypes, os, sys, threading
+def program():
+    assert ctypes.CDLL(None).unshare(0x400) == 0 # CLONE_FILES
+    os.dup2(os.open("apartb", os.O_RDONLY), 9); os.read(9, 5)
+    os.execv(sys.executable, [sys.executable, sys.argv[0], "again"])
+if len(sys.argv) > 1: os.read(9, 7); sys.exit()
+for n in "apart", "apartb": open(n, "w").write(100 * "x")
+os.dup2(os.open("apart", os.O_RDONLY), 9); os.read(9, 50)
+t = threading.Thread(target=program); t.start(); t.join()
+EOP
+cat >moved.sh <<'EOP'
+echo a >&7; : >moved.at
+while [ ! -e moved.go ]; do :; done
+exec sh -c 'echo bc >&7'
+EOP
+places() { "$IOPS" export --to csv "$1" | awk -F, -v file="$2" '
+	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+	$at["path"] ~ file && ($at["kind"] == "read" || $at["kind"] == "write") { sub(/.*\//, "", $at["path"])
+		printf "%s %s@%s+%s  ", $at["kind"], $at["path"], $at["offset"], $at["result"] }'; }
+for mode in "" --patch-after=1 --no-patch; do
+	rm -f apart.iops moved.iops moved.go moved.at
+	# shellcheck disable=SC2086
+	is "exec by a thread apart $mode" "$(run $mode -l apart.iops -- $PY apart.py | tr '\n' ' ')$(places apart.iops '/apartb?$')" \
+		"0 True write apart@0+100  write apartb@0+100  read apart@0+50  read apartb@0+5  read apartb@5+7  "
+	# shellcheck disable=SC2086
+	exec 7>moved; run $mode -l moved.iops -- sh moved.sh >moved.txt & while [ ! -e moved.at ]; do sleep 0.01; done
+	echo outside >&7; : >moved.go; wait $!; exec 7>&-
+	is "... a position that others have moved" "$(tr '\n' ' ' <moved.txt)$(places moved.iops '/moved$')" "0 True write moved@0+2  write moved@10+3  "
+done
+
 # What the parent has called from the child has too, before and after it changes its code.
 cat >code.py <<'EOP'
 import ctypes, mmap, os, subprocess, sys

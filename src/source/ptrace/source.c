@@ -73,10 +73,11 @@ static void patch(struct tracer *t, const struct source_args *args)
 	t->dispatch = !args->launch || (t->filter && fast_may_dispatch(args->want) &&
 					       !ignores(SIGSYS) && !ignores(SIGTRAP));
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);
-	int err = 0;
-	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)) &&
-		!fast_try(t->no_patch, sizeof(t->no_patch)))
-		err = fast_open(t, args->patch_after);
+	int err = 0, tried = -1;
+	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)))
+		tried = fast_try(t->no_patch, sizeof(t->no_patch));
+	if (tried >= 0)
+		err = fast_open(t, args->patch_after, !tried);
 	if (err < 0)
 		snprintf(t->no_patch, sizeof(t->no_patch), "%s", strerror(-err));
 	t->dispatch &= t->fast != NULL;

@@ -137,6 +137,7 @@ struct task {
 	bool distrusted;   /* it has written over its slot */
 	bool mending;      /* at a signal: its result may not be final */
 	bool restop;       /* a stop of its group came while we made calls for it */
+	bool files_kept;   /* what is known of its descriptors is from before its exec */
 	bool files_copied; /* its descriptors are, of a process with several threads */
 	bool regs_shared;  /* its registers are a copy of its parent's, slot and all */
 	bool trap_blocked; /* it blocked SIGTRAP when a breakpoint was set */

@@ -22,7 +22,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-int fast_open(struct tracer *t, unsigned after)
+int fast_open(struct tracer *t, unsigned after, bool all)
 {
 	struct fast *f = t->fast = calloc(1, sizeof(*f));
 
@@ -44,6 +44,8 @@ int fast_open(struct tracer *t, unsigned after)
 	fast_calls_index(f, &t->want);
 	if (t->dispatch)
 		fast_calls_free(f, &t->want);
+	if (!all)
+		f->shape[SYS_execve] = SHAPE_PASS;
 	fast_clock_start(&f->clock);
 	prctl(PR_SET_TIMERSLACK, 1000); /* naps are to be as short as they are meant */
 	return 0;
@@ -304,6 +306,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 	t->fast->when = fast_tsc();
 	if (c->role == ROLE_LOCK)
 		forbid_begin(t, k);
+	if (c->role == ROLE_RIGHTS && k->space)
+		setup_exec_stops(t, k);
 	if (c->role == ROLE_PATH || c->role == ROLE_LINK) /* the paths of what others have
 							     done before hold yet */
 		drain_all(t);

@@ -309,8 +309,8 @@ void fast_common(bool wanted[NSHAPES]);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);
 
-/* probe.c: what the machine says, and what comes of trying, which takes longer. 0, or
- * -errno and why not. */
+/* probe.c: what the machine says, and what comes of trying, which takes longer. 0; 1: all
+ * but SHAPE_EXEC works; or -errno and why not. */
 int fast_ask(char *why, size_t size);
 int fast_try(char *why, size_t size);
 
@@ -457,6 +457,7 @@ void stand_forget(struct fast *f);
 bool setup_may_reserve(pid_t tid);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 void setup_close(struct tracer *t, struct task *k);
+void setup_exec_stops(struct tracer *t, struct task *k);
 const struct filter_code *setup_program(struct tracer *t, enum filter_part part);
 int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all);
 int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
@@ -497,7 +498,7 @@ void drain_task(struct tracer *t, struct task *k);
 /* fast.c, mend.c: what the rest of the tracer calls. All of it does nothing while
  * tracer.fast is NULL. */
 struct __ptrace_syscall_info;
-int fast_open(struct tracer *t, unsigned after);
+int fast_open(struct tracer *t, unsigned after, bool all);
 void fast_foresee(struct tracer *t);
 void fast_close(struct tracer *t);
 void fast_new(struct tracer *t, struct task *k);

@@ -31,8 +31,9 @@ void rings_bury(struct grave *g)
 	(void)g;
 }
 
-int fast_open(struct tracer *t, unsigned after)
+int fast_open(struct tracer *t, unsigned after, bool all)
 {
+	(void)all;
 	(void)t;
 	(void)after;
 	return -ENOSYS;

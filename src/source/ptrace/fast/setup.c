@@ -169,19 +169,34 @@ static int fill(struct tracer *t, struct task *k)
 	return err;
 }
 
-/* What has been opened cannot be asked from inside any more: such calls are to stop. */
+/* Calls of some shapes are to stop from now on. */
+static void pass(struct tracer *t, struct task *k, bool (*is)(uint8_t shape))
+{
+	int mem = k->space->state == SPACE_READY ? mem_open(k->tid) : -1;
+	const uint8_t stops = SHAPE_PASS;
+
+	for (int nr = 0; mem >= 0 && nr < NSHAPES; nr++)
+		if (is(t->fast->shape[nr]))
+			mem_write(mem, SHAPES_AT + (uint64_t)nr, &stops, 1);
+	if (mem >= 0)
+		close(mem);
+}
+
+/* What has been opened cannot be asked from inside any more. */
 void setup_close(struct tracer *t, struct task *k)
 {
-	uint8_t shape[NSHAPES];
-	int mem = k->space->state == SPACE_READY ? mem_open(k->tid) : -1;
+	pass(t, k, shape_asks);
+}
 
-	if (mem < 0)
-		return;
-	for (int nr = 0; nr < NSHAPES; nr++)
-		shape[nr] =
-			shape_asks(t->fast->shape[nr]) ? SHAPE_PASS : t->fast->shape[nr];
-	mem_write(mem, SHAPES_AT, shape, NSHAPES);
-	close(mem);
+static bool is_exec(uint8_t shape)
+{
+	return shape == SHAPE_EXEC;
+}
+
+/* An exec may fail for another reason than its path: setuid(2), EAGAIN. */
+void setup_exec_stops(struct tracer *t, struct task *k)
+{
+	pass(t, k, is_exec);
 }
 
 /* The hook's own pages, in place of the call that was to be made. */
