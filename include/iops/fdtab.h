@@ -59,6 +59,9 @@ uint32_t fdtab_exe(struct fdtab *t, struct fd_task *task);
  * mounted. */
 void fdtab_foresee(struct fdtab *t);
 
+/* Something is not mounted any more: its id may be given to another one. */
+void fdtab_unmounted(struct fdtab *t);
+
 /* Forget what is kept of a task: it has ended, or runs another program. */
 void fdtab_forget(struct fdtab *t, struct fd_task *task);
 

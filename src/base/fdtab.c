@@ -281,6 +281,12 @@ static char *read_mounts(FILE *f)
 	return text;
 }
 
+void fdtab_unmounted(struct fdtab *t)
+{
+	map_fini(&t->points);
+	map_fini(&t->systems);
+}
+
 /*
  * What is mounted where we are: read again only once that has changed, which poll(2) says
  * of the file. Ids are the same everywhere: mount namespaces(7) have no ids of their own.
@@ -293,6 +299,7 @@ static const char *our_mounts(struct fdtab *t)
 		return NULL;
 	struct pollfd changed = { .fd = fileno(t->mountinfo), .events = POLLPRI };
 	if (poll(&changed, 1, 0) || !t->mounted) {
+		fdtab_unmounted(t);
 		free(t->mounted);
 		t->mounted = read_mounts(t->mountinfo);
 	}
@@ -380,7 +387,11 @@ static void find_file(struct fdtab *t, struct fd_task *task, int fd, struct fd_s
 	s->inode = in->inode ? in->inode : st.st_ino;
 	s->type = type_of(&st, s->path);
 	/* Pipes, sockets and the like are on mounts of the kernel's own. */
-	uint32_t mount = *s->path == '/' ? mount_point(t, task->tid, in->mount) : 0;
+	uint32_t mount = 0;
+	if (*s->path == '/') {
+		our_mounts(t); /* it may be another one under the same id */
+		mount = mount_point(t, task->tid, in->mount);
+	}
 	s->file = add_file(t, s->path, s->len, mount, &st);
 }
 

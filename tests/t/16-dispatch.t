@@ -134,6 +134,41 @@ for mode in "" --patch-after=1 --no-patch; do
 	is "... a position that others have moved" "$(tr '\n' ' ' <moved.txt)$(places moved.iops '/moved$')" "0 True write moved@0+2  write moved@10+3  "
 done
 
+# What was not open is not what is opened there later; a mount is not another one that had
+# its id before.
+cat >before.py <<'EOP'
+import os
+open("before", "w").write("abc")
+fd = os.open("before", os.O_RDONLY); os.close(fd)
+for i in range(3):
+    try: os.read(fd, 1)
+    except OSError as e: assert e.errno == 9
+assert os.open("before", os.O_RDONLY) == fd
+os.read(fd, 2)
+EOP
+cat >mounts.py <<'EOP'
+import ctypes, os
+c = ctypes.CDLL(None)
+for n in "m1", "m2": os.makedirs(n, exist_ok=True)
+for n in "m1", "m2", "m1":
+    assert c.mount(b"none", n.encode(), b"tmpfs", 0, None) == 0
+    fd = os.open(n + "/mounted", os.O_CREAT | os.O_WRONLY, 0o600); os.write(fd, b"abc"); os.close(fd)
+    assert c.umount2(n.encode(), 0) == 0
+EOP
+for mode in "" --patch-after=1 --no-patch; do
+	rm -f before.iops
+	# shellcheck disable=SC2086
+	is "what was not open $mode" "$(run $mode -l before.iops -- $PY before.py | tr '\n' ' ')$(places before.iops '/before$')" \
+		"0 True write before@0+3  read before@0+2  "
+	if unshare -m true 2>/dev/null; then
+		# shellcheck disable=SC2086
+		is "... mounts that have had the same id" "$(timeout 60 unshare -m "$IOPS" run --json -o got.json --by mount $mode -- $PY mounts.py; echo $?) $(
+			json got.json 'sorted((m["mount"][-2:], m["write"]["bytes"]) for m in j["by"]["mount"] if m["write"]["bytes"])')" "0 [('m1', 6), ('m2', 3)]"
+	else
+		skip "mounts: takes root"
+	fi
+done
+
 # What the parent has called from the child has too, before and after it changes its code.
 cat >code.py <<'EOP'
 import ctypes, mmap, os, subprocess, sys

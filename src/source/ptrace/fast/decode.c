@@ -79,6 +79,9 @@ static struct fd_open *side_file(
 {
 	if (k->slot.begun == r->t0 && k->slot.held[n])
 		return k->slot.held[n];
+	/* What is open there by now is not what was not. */
+	if (r->result == -EBADF && !fdtrack_get(k->files, fd))
+		return NULL;
 	return history_of(t, k, fd);
 }
 
@@ -254,6 +257,7 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 		break;
 	case ROLE_ROOT:
 		found_all(t, k);
+		fdtab_unmounted(t->fdtab);
 		path_moved(k);
 		root_of(t, k); /* before it can be gone */
 			       /* fall through */
