@@ -181,8 +181,7 @@ static uint64_t loader_code(void)
 /*
  * Where the C library has what nearly every program calls, in bytes before a function and
  * behind its beginning: around read(2) and mmap(2) most of it, among others; elsewhere a
- * few calls that are all common. Each takes about as long as a stop for half of its
- * calls.
+ * few calls that are all common. A site costs each start half of what a stop does.
  */
 static const struct {
 	void *function;
