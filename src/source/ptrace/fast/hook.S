@@ -89,7 +89,7 @@ hook_free_end:
 /*
  * Most programs along a PATH are not there, and stat(2) says so as execve(2) would, but
  * without a stop. Whatever else it says is for the call itself to find out. rsi is in its
- * control word; nothing here touches the flags.
+ * control word; once they are restored nothing here touches the flags.
  */
 hook_exec:
 	movq	%rsi, CTL(C_RSI)
