@@ -1,12 +1,12 @@
 /*
  * mixed - a program that does everything at once, to be attached to
  *
- *   mixed [-b] [-f] THREADS SEC
+ *   mixed [-b] [-f] [-n] THREADS SEC
  *
  * Each thread reads, writes, seeks, opens, waits and is interrupted by a timer, and
- * checks all results; another one forks, execs and vforks (not with -f). -b: SIGSYS is
- * blocked. Prints "good", or what went wrong. A line on standard output says that it has
- * begun.
+ * checks all results; another one forks, execs and vforks (not with -f; -n: without a
+ * pause). -b: SIGSYS is blocked. Prints "good", or what went wrong. A line on standard
+ * output says that it has begun.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 
 static volatile int stop;
 static volatile long alarms, rounds;
-static int wrong;
+static int wrong, pause_us = 20000;
 
 #define CHECK(x)                                                                         \
 	do                                                                               \
@@ -97,7 +97,7 @@ static void *families(void *arg)
 		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 			;
 		CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-		usleep(20000);
+		usleep((useconds_t)pause_us);
 	}
 	return arg;
 }
@@ -111,9 +111,11 @@ int main(int argc, char **argv)
 	struct sigaction act = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 
 	sigemptyset(&set);
-	while ((opt = getopt(argc, argv, "bf")) != -1) {
+	while ((opt = getopt(argc, argv, "bfn")) != -1) {
 		if (opt == 'b')
 			sigaddset(&set, SIGSYS);
+		else if (opt == 'n')
+			pause_us = 0;
 		else
 			births = 0;
 	}

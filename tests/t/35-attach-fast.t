@@ -65,6 +65,12 @@ for _ in 1 2 3 4 5; do timeout 10 "$IOPS" attach -q -d 0.1 -o /dev/null $pid; do
 wait $pid
 is "SIGSYS is blocked" "$(tail -n 1 mixed.txt)" good
 
+# A child whose memory was copied while another thread's calls were being patched.
+begin -n 2 6
+i=0; while kill -0 $pid 2>/dev/null && timeout 10 "$IOPS" attach -q -d 0.03 -o /dev/null $pid 2>n.err; do i=$((i + 1)); done
+wait $pid
+is "forked while it is patched" "$? $(tail -n 1 mixed.txt) $((i > 20))" "0 good 1"
+
 # The tracer dies, once all sites are patched: the program goes on. (Not so sure of that
 # is what has just begun, as children that exec have.)
 n_good=0

@@ -103,6 +103,21 @@ static void inherit_view(struct tracer *t, struct task *parent, struct task *chi
 	}
 }
 
+/* A copy of memory that others may have changed since the call that has made it. */
+static struct space *copy_space(
+	const struct tracer *t, const struct task *parent, const struct task *child)
+{
+	struct space *of = parent->space, *copy = space_copy(of);
+
+	if (!copy || copy->state != SPACE_READY)
+		return copy;
+	if (!is_ready(child->tid))
+		copy->state = SPACE_REFUSED;
+	else if (of->refs > 1 && of->changed >= parent->entered)
+		patch_copied(copy, child->tid, hook_entrance(t->fast));
+	return copy;
+}
+
 void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool vfork)
 {
 	if (!t->fast || !parent->space)
@@ -119,10 +134,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 		if (vfork)
 			life_lend(parent, child);
 	} else {
-		child->space = space_copy(parent->space);
-		if (child->space && child->space->state == SPACE_READY &&
-			!is_ready(child->tid))
-			child->space->state = SPACE_REFUSED;
+		child->space = copy_space(t, parent, child);
 	}
 	child->slotless = parent->slotless;
 	if (child->process != parent->process)

@@ -162,22 +162,23 @@ struct space {
 	unsigned refs;
 	unsigned asleep; /* tasks of it that have lent it: vfork(2) */
 	uint8_t state;
-	bool locked;     /* by a filter of its own: nothing more can be mapped */
-	bool barrier;    /* membarrier(2) works */
-	bool registered; /* ... and the kernel has been told that we want it */
-	bool undone;     /* the patches were taken back */
-	bool lean;       /* its memory is locked: no more than what is used is mapped */
-	bool quit;       /* nothing of it is to be dispatched any more */
-	bool stays;      /* nor can it be below a filter */
-	bool calm;       /* SIGTRAP is free for us, while it is set up */
-	unsigned strays; /* calls that stopped all the same */
-	bool left;       /* some of its tasks have been let go */
-	bool forked;     /* has made processes: a shell, perhaps */
-	bool threads;    /* is about to have some, or has had */
-	bool dispatches; /* its calls are dispatched, where there is no filter */
-	bool strangers;  /* ran before us: who is not traced may run in it, too */
-	uint64_t ask_ns; /* ... which is not to be asked again before this time */
-	unsigned hits;   /* stops, since the last of them */
+	bool locked;      /* by a filter of its own: nothing more can be mapped */
+	bool barrier;     /* membarrier(2) works */
+	bool registered;  /* ... and the kernel has been told that we want it */
+	bool undone;      /* the patches were taken back */
+	bool lean;        /* its memory is locked: no more than what is used is mapped */
+	bool quit;        /* nothing of it is to be dispatched any more */
+	bool stays;       /* nor can it be below a filter */
+	bool calm;        /* SIGTRAP is free for us, while it is set up */
+	unsigned strays;  /* calls that stopped all the same */
+	bool left;        /* some of its tasks have been let go */
+	bool forked;      /* has made processes: a shell, perhaps */
+	bool threads;     /* is about to have some, or has had */
+	bool dispatches;  /* its calls are dispatched, where there is no filter */
+	bool strangers;   /* ran before us: who is not traced may run in it, too */
+	uint64_t ask_ns;  /* ... which is not to be asked again before this time */
+	uint64_t changed; /* when it was last changed by us, by the time stamp counter */
+	unsigned hits;    /* stops, since the last of them */
 	struct rings *rings;
 	struct map index; /* address of a site -> its number plus 1 */
 	struct site *site;
@@ -473,7 +474,6 @@ int patch_dispatched(struct tracer *t, struct task *k, uint64_t at);
 int patch_site(struct tracer *t, struct task *k, struct stand *st, uint64_t at);
 int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,
 	const struct plan *p, struct stub_code *c);
-void patch_restore(struct space *sp, pid_t tid);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
 void patch_again(struct tracer *t, struct task *k, struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);
@@ -483,6 +483,10 @@ bool task_take_slot(struct tracer *t, struct task *k, struct user_regs_struct *r
 void task_hook(struct tracer *t, struct task *k);
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void task_leave_slot(struct task *k);
+
+/* restore.c: see there. */
+void patch_restore(struct space *sp, pid_t tid);
+void patch_copied(struct space *sp, pid_t tid, uint64_t enter);
 
 /* decode.c */
 bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r);

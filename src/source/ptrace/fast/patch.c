@@ -324,26 +324,6 @@ int patch_dispatched(struct tracer *t, struct task *k, uint64_t at)
 	return 1;
 }
 
-/* Everything as it was, in an address space none of whose tasks runs or is in a stub. */
-void patch_restore(struct space *sp, pid_t tid)
-{
-	int mem = mem_open(tid);
-
-	for (unsigned i = 0; mem >= 0 && i < sp->nsites; i++) {
-		const struct site *s = &sp->site[i];
-		uint8_t now[16];
-		if (!s->length ||
-			tracee_read(tid, s->patch, now, s->length) != s->length ||
-			memcmp(now, s->now, s->length))
-			continue;
-		mem_write(mem, s->patch, s->old, s->length);
-		if (s->cave)
-			mem_write(mem, s->cave, s->cave_old, sizeof(s->cave_old));
-	}
-	if (mem >= 0)
-		close(mem);
-}
-
 /* What was made in place of a call has gone so: the call is made again. Results as those
  * of patch_hot(). */
 static int call_again(struct task *k, struct stand *st, uint64_t at, int err)

@@ -133,6 +133,8 @@ int stand_begin(struct tracer *t, struct task *k, struct stand *s)
 		ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0 ||
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(none), &none) < 0)
 		return -errno;
+	if (k->space)
+		k->space->changed = fast_tsc();
 	s->entry = s->regs;
 	s->entry.eflags &= ~(uint64_t)STEPS;
 	return 0;
