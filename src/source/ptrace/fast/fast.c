@@ -103,17 +103,21 @@ static void inherit_view(struct tracer *t, struct task *parent, struct task *chi
 	}
 }
 
-/* A copy of memory that others may have changed since the call that has made it. */
+/*
+ * A copy of memory that may have been changed for other threads, who may be gone by now,
+ * since the call that has made it.
+ */
 static struct space *copy_space(
 	const struct tracer *t, const struct task *parent, const struct task *child)
 {
 	struct space *of = parent->space, *copy = space_copy(of);
+	bool threads = of->refs > 1 || of->threads || of->strangers;
 
 	if (!copy || copy->state != SPACE_READY)
 		return copy;
 	if (!is_ready(child->tid))
 		copy->state = SPACE_REFUSED;
-	else if (of->refs > 1 && of->changed >= parent->entered)
+	else if (threads && of->changed >= parent->entered)
 		patch_copied(copy, child->tid, hook_entrance(t->fast));
 	return copy;
 }
