@@ -36,6 +36,15 @@ status() {	# name wanted-status command...
 json() {	# file python-expression of j
 	/usr/bin/python3 -c 'import json,sys; j=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
 }
+# Whether this machine refuses what some tests take: tests/help/can.c.
+lacks() { "$HELP/can" "$@"; [ $? = 1 ]; }
+# Whether a helper was built, and is a program for this machine; else why not, in $why.
+runs() {
+	if ! [ -x "$HELP/$1" ]; then why="$1 could not be built"
+	elif lacks run "$HELP/$1"; then why="$1: this machine has no such programs"
+	else return 0; fi
+	return 1
+}
 skip() { n=$((n + 1)); echo "ok $n # SKIP $1"; }
 skip_all() { let_cache; echo "1..0 # SKIP $1"; exit 0; }
 # Where the kernel is told to empty the page cache of what is not used: not during a test of

@@ -38,7 +38,7 @@ for i in $(seq "${TIMES:-5}"); do
 	run_all "all calls and file types, round $i" mkio
 done
 for prog in mkio mkio32 mkio-musl; do
-	[ -x "$HELP/$prog" ] || { skip "$prog could not be built"; continue; }
+	runs $prog || { skip "$why"; continue; }
 	run_all "all calls and file types" $prog
 	exact "8 threads" $prog -t 8 'write f%t 100*50' 'read f%t 100*50' 'pipe 10*5'
 	exact "64 threads" $prog -t 64 'write f%t 100*20' 'read f%t 100*20'
@@ -52,7 +52,7 @@ for prog in mkio mkio32 mkio-musl; do
 done
 MODE=--no-filter
 run_all "all calls and file types" mkio
-[ -x "$HELP/mkio32" ] && run_all "all calls and file types" mkio32
+if runs mkio32; then run_all "all calls and file types" mkio32; else skip "$why"; fi
 exact "8 threads" mkio -t 8 'write f%t 100*50' 'read f%t 100*50'
 exact "signals" mkio -S 300 'write f 100*200' 'blockread 20000 3'
 exact "forks and execs" mkio -f 3 'write f%t 100*20' 'spawn 2' 'thread_storm 20'
@@ -60,7 +60,7 @@ exact "forks and execs" mkio -f 3 'write f%t 100*20' 'spawn 2' 'thread_storm 20'
 for MODE in $MODES $BPFMODE; do
 	[ "$MODE" != default ] || continue
 	for prog in mkio mkio-musl; do
-		[ -x "$HELP/$prog" ] || { skip "$prog could not be built"; continue; }
+		runs $prog || { skip "$why"; continue; }
 		run_all "all calls and file types" $prog
 		exact "8 threads" $prog -t 8 'write f%t 100*50' 'read f%t 100*50' 'pipe 10*5'
 		exact "64 threads" $prog -t 64 'write f%t 100*20' 'read f%t 100*20'
@@ -71,6 +71,6 @@ for MODE in $MODES $BPFMODE; do
 	done
 	exact "SA_RESTART" mkio -s 300 -t 4 'write f%t 100*200' 'pipe 10*50' 'blockread 20000 3'
 	exact "spawn" mkio 'spawn 3'
-	run_all "all calls and file types" mkio32
+	if runs mkio32; then run_all "all calls and file types" mkio32; else skip "$why"; fi
 done
 plan

@@ -11,7 +11,13 @@ TIMES=${TIMES:-1} k=0
 hot() {		# program scenario...
 	prog=$1; shift
 	case " $* " in *" ${ONLY:-$1} "*) ;; *) return ;; esac
-	[ -x "$HELP/$prog" ] || { skip "$prog could not be built"; return; }
+	runs $prog || { skip "$why"; return; }
+	# What the machine itself refuses is left out.
+	case $1 in
+	int80 | tsc) lacks $1 && { skip "$* ($prog $mode): not on this machine"; return; } ;;
+	rmdirs) lacks int80 && set -- "$@" plain ;;
+	regs) lacks stack && set -- "$@" addresses ;;
+	esac
 	rm -rf w; mkdir w
 	k=$((k + 1))
 	(cd w && timeout -s KILL 60 "$IOPS" run $opt -l ../$k.iops --wait --by file,process,thread,type,kind --json \

@@ -326,11 +326,11 @@ for mode in "" --patch-after=1 --no-patch; do
 done
 
 # What cannot be dispatched is below the filter from its beginning.
-if [ -x "$HELP/mkio32" ]; then
+if runs mkio32; then
 	is "the command becomes a program of 32 bits" "$(run -- sh -c 'exec "$0" -o want.json "write f32 10*300"' "$HELP/mkio32" | tr '\n' ' ')$(
 		json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/f32")]')" "0 True [(300, 3000)]"
 else
-	skip "no programs of 32 bits"
+	skip "$why"
 fi
 is "memory is limited" "$(run -- sh -c 'ulimit -v 300000; exec dd if=/dev/zero of=limited bs=10 count=500 status=none' | tr '\n' ' ')$(
 	json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/limited")]')" "0 True [(500, 5000)]"

@@ -44,7 +44,7 @@ trace() {	# program parts...
 check() { cat net.py - >check.py; ok "$1" /usr/bin/python3 check.py; }
 
 for prog in netio netio32; do
-[ -x "$HELP/$prog" ] || { skip "$prog could not be built"; continue; }
+runs $prog || { skip "$why"; continue; }
 for family in 4 6; do
 	trace $prog tcp$family
 	check "tcp$family: connections, bytes, errors ($prog)" <<END
