@@ -8,6 +8,7 @@
 #include "iops/front.h"
 #include "iops/cpu.h"
 #include "iops/diag.h"
+#include "iops/prefault.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +28,7 @@
 #include <unistd.h>
 
 enum { EXIT_FAILED = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
-enum { FORWARD_WAIT_MS = 20, FORWARD_LATE_MS = 500 };
+enum { FORWARD_WAIT_MS = 20, FORWARD_LATE_MS = 500, LEAVE_MS = 20 };
 
 /* Faults are our own; these are nobody's to catch, or mean nothing by default. */
 static const int not_caught[] = { SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL,
@@ -213,6 +214,7 @@ static void become_tracer(struct front *f, struct front_job *job, front_work *wo
 	int keep[] = { job->out->fd, job->log->fd, job->done,
 		f->launch ? f->launch->go[1] : -1 };
 	close_others(keep, 4);
+	prefault();
 	work(job);
 	_exit(0);
 }
@@ -223,11 +225,14 @@ void front_done(struct front_job *j, int err)
 
 	if (j->done < 0)
 		return;
-	if (write(j->done, &byte, 1) != 1)
-		err = -errno;
+	struct pollfd gone = { .fd = j->done };
+	ssize_t told = write(j->done, &byte, 1);
+	let_go(STDERR_FILENO);
+	/* It is waited for: what is still to be done here would be in its way. */
+	if (told == 1)
+		poll(&gone, 1, LEAVE_MS);
 	close(j->done);
 	j->done = -1;
-	let_go(STDERR_FILENO);
 }
 
 /* Whether a signal waits in the command, blocked by it. */
@@ -571,5 +576,6 @@ int front_run(const struct options *o, struct out *out, struct out *log, front_w
 	int keep[] = { f.signals, f.done };
 	close_others(keep, 2);
 	serve(&f);
-	return finish_run(&f, o);
+	/* Neither what is in memory nor what is open is anybody's any more. */
+	_exit(finish_run(&f, o));
 }
