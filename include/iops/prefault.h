@@ -8,8 +8,8 @@
 #define IOPS_PREFAULT_H
 
 /*
- * For a process that has just been forked and is to work for a while: the heap that there
- * is at first, and some of the stack. Where that cannot be asked for (Linux < 5.14)
+ * For a process that has just been forked and is to work for a while: some heap, which
+ * it keeps then, and some of the stack. Where that cannot be asked for (Linux < 5.14)
  * nothing happens.
  */
 void prefault(void);
