@@ -228,8 +228,9 @@ void front_done(struct front_job *j, int err)
 	struct pollfd gone = { .fd = j->done };
 	ssize_t told = write(j->done, &byte, 1);
 	let_go(STDERR_FILENO);
-	/* It is waited for: what is still to be done here would be in its way. */
-	if (told == 1)
+	/* It is waited for: what is still to be done here would be in its way. Not where
+	 * there is somebody left to serve. */
+	if (told == 1 && j->launch && j->launch->ended)
 		poll(&gone, 1, LEAVE_MS);
 	close(j->done);
 	j->done = -1;

@@ -117,7 +117,7 @@ libc = ctypes.CDLL(None)
 none, old, seen = bytes(200), ctypes.create_string_buffer(b"\xff" * 200), set()
 fd = os.open("/dev/null", os.O_WRONLY)
 open("ready", "w").write("x")
-for i in range(400):
+for i in range(1000):
     for action in None, none:
         seen.add((libc.sigaction(31, action, old), bytes(old)[:16] == bytes(16)))
     os.write(fd, b"x")

@@ -448,6 +448,11 @@ setup_code:
 	movq	%r13, %rsi
 	movl	$16, %edx
 	syscall
+	movl	$28, %eax		/* madvise(SLOTS_AT, ..., MADV_POPULATE_WRITE), where that is */
+	movl	$SLOTS_AT, %edi
+	movl	$RING_FROM+FIRST_USED, %esi
+	movl	$23, %edx
+	syscall
 	cmpw	$0, SEAL_AT
 	je	1f
 	movl	$317, %eax		/* seccomp(SECCOMP_SET_MODE_FILTER, SPEC_ALLOW, ... */

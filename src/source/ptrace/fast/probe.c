@@ -128,14 +128,13 @@ static int try_hook(volatile struct tried *tried)
 
 	if (pipe2(p, O_CLOEXEC) < 0)
 		return -errno;
-	/* The memory is shared: to copy its tables takes longer than all the rest. */
+	/* The memory is shared: to copy its tables takes longer than all the rest. What
+	 * it maps stays, as nobody else wants that place. */
 	cpu_pin(&here);
 	pid_t child = vfork();
 	if (child == 0)
 		_exit(in_child(p[1], tried));
 	cpu_unpin(&here);
-	munmap(from_address(HOOK_AT), HOOK_SIZE);
-	munmap(from_address(SLOTS_AT), SLOT_SIZE);
 	close(p[1]);
 	/* The session's clock ticks meanwhile. */
 	ssize_t n = TEMP_FAILURE_RETRY(read(p[0], got, 4));
