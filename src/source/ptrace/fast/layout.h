@@ -21,7 +21,7 @@
 #define RING_FROM     0x1000  /* in the slot */
 #define RING_SIZE     0x10000 /* at first; four times that once it has been full */
 #define RING_MAX      0x40000
-#define FIRST_USED    0x3000  /* of the first ring: more than most programs ever use */
+#define FIRST_USED    0x3000 /* of the first ring: more than most programs ever use */
 #define RING_SLACK    0x2200 /* a record may reach this far beyond the limit */
 #define SLOTS_MAX     963    /* up to 0x7fff7000: AddressSanitizer's shadow */
 
