@@ -63,7 +63,8 @@ const { Worker, isMainThread, workerData, parentPort, threadId } = require('work
 if (isMainThread) {
 	const s = new Int32Array(new SharedArrayBuffer(8)); let left = 8;
 	for (let i = 0; i < 8; i++) new Worker(__filename, { workerData: { i, s } }).on('message', m => console.log(m)).on('exit', c => { if (!--left) console.log('all', c, Atomics.load(s, 0)); });
-	const t = new Worker('for (;;) require("fs").statSync("/")', { eval: true }); setTimeout(() => t.terminate().then(c => console.log('terminated', c)), 300);
+	const t = new Worker('require("worker_threads").parentPort.postMessage(0); for (;;) require("fs").statSync("/")', { eval: true });
+	t.on('message', () => setTimeout(() => t.terminate().then(c => console.log('terminated', c)), 300));
 } else {
 	const { i, s } = workerData, f = 'w' + i, n = 300 + 2000 * process.env.SCALE, fd = fs.openSync(f, 'w+'), b = Buffer.alloc(64);
 	let sum = 0;

@@ -448,11 +448,6 @@ setup_code:
 	movq	%r13, %rsi
 	movl	$16, %edx
 	syscall
-	movl	$28, %eax		/* madvise(SLOTS_AT, ..., MADV_POPULATE_WRITE), where that is */
-	movl	$SLOTS_AT, %edi
-	movl	$RING_FROM+FIRST_USED, %esi
-	movl	$23, %edx
-	syscall
 	cmpw	$0, SEAL_AT
 	je	1f
 	movl	$317, %eax		/* seccomp(SECCOMP_SET_MODE_FILTER, SPEC_ALLOW, ... */
@@ -510,6 +505,11 @@ setup_unmap:
 setup_shut:
 	movl	$3, %eax		/* close(r12) */
 	movl	%r12d, %edi
+	syscall
+	movl	$28, %eax		/* madvise(SLOTS_AT, ..., MADV_POPULATE_WRITE), where that is */
+	movl	$SLOTS_AT, %edi
+	movl	$RING_FROM+FIRST_USED, %esi
+	movl	$23, %edx
 	syscall
 	trap	setup_shut_trap
 
