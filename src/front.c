@@ -509,13 +509,10 @@ static int launch_new(struct launch **out)
 {
 	struct launch *l = mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	sigset_t mask;
 
 	if (l == MAP_FAILED)
 		return -errno;
 	l->front = getpid();
-	sigprocmask(SIG_BLOCK, NULL, &mask);
-	memcpy(&l->mask, &mask, sizeof(l->mask));
 	if (pipe2(l->go, O_CLOEXEC) < 0) {
 		int err = -errno;
 		munmap(l, sizeof(*l));

@@ -27,8 +27,7 @@ enum launch_how {
 
 struct launch {
 	pid_t front, command, tracer;
-	uint64_t mask; /* signals that the command blocks from its beginning on */
-	int go[2];     /* a pipe: the command waits for a byte of enum launch_how */
+	int go[2]; /* a pipe: the command waits for a byte of enum launch_how */
 
 	/* The command's word: errno of a failed exec or of the filter; 0 while none. */
 	volatile int exec_errno, filter_errno;

@@ -56,15 +56,6 @@ if runs mkio32; then run_all "all calls and file types" mkio32; else skip "$why"
 exact "8 threads" mkio -t 8 'write f%t 100*50' 'read f%t 100*50'
 exact "signals" mkio -S 300 'write f 100*200' 'blockread 20000 3'
 exact "forks and execs" mkio -f 3 'write f%t 100*20' 'spawn 2' 'thread_storm 20'
-# The fast path does not work after all, which is known only once the command has gone on:
-# here as it cannot be tried without vfork(2).
-IOPSALONE=$IOPS
-printf '#!/bin/sh\nexec "%s" 58 "%s" "$@"\n' "$HELP/denied" "$IOPS" >untried
-chmod +x untried
-IOPS=$PWD/untried MODE=
-exact "no fast path after all" mkio -t 8 -f 3 'write f%t 100*50' 'read f%t 100*50' 'fork 10' 'thread_storm 50'
-is "... is said" "$(json got.json 'j["run"]["fast_path"]["status"] + ": " + j["run"]["fast_path"]["reason"]')" "off: the self-test has failed"
-IOPS=$IOPSALONE
 [ "$BPFMODE" ] || skip "eBPF: it takes root and a kernel with BTF"
 for MODE in $MODES $BPFMODE; do
 	[ "$MODE" != default ] || continue

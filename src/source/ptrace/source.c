@@ -61,8 +61,8 @@ static void begin_fast(struct tracer *t, struct task *k, void *arg)
 	fast_new(t, k);
 }
 
-/* Whether there may be a fast path: what can be asked. Else why not. */
-static bool may_patch(struct tracer *t, const struct source_args *args)
+/* The fast path, or why not. What is traced already gets what it takes. */
+static void patch(struct tracer *t, const struct source_args *args)
 {
 	const char *why = !args->patch_after ? "--no-patch"
 			  : !args->launch    ? ""
@@ -73,14 +73,9 @@ static bool may_patch(struct tracer *t, const struct source_args *args)
 	t->dispatch = !args->launch || (t->filter && fast_may_dispatch(args->want) &&
 					       !ignores(SIGSYS) && !ignores(SIGTRAP));
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);
-	return !*why && !fast_ask(t->no_patch, sizeof(t->no_patch));
-}
-
-/* The fast path, if it works. What is traced already gets what it takes. */
-static void patch(struct tracer *t, const struct source_args *args, bool may)
-{
-	int err = 0, tried = may ? fast_try(t->no_patch, sizeof(t->no_patch)) : -1;
-
+	int err = 0, tried = -1;
+	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)))
+		tried = fast_try(t->no_patch, sizeof(t->no_patch));
 	if (tried >= 0)
 		err = fast_open(t, args->patch_after, !tried);
 	if (err < 0)
@@ -162,49 +157,20 @@ static int seize(struct tracer *t, pid_t tid, pid_t pid, bool interrupt)
 	return 0;
 }
 
-/*
- * It goes on to its exec without being asked. What its process has done so far is not the
- * command's, nor is the byte that it is about to read.
- */
-static int go_at_once(struct tracer *t, struct task *k)
-{
-	k->filtered = false;
-	task_begin(k);
-	k->before.rchar++;
-	place_send(t->place, k->tid);
-	int err = launch_go(t->launch, LAUNCH_PLAIN);
-	place_settle(t->place);
-	return err;
-}
-
-/*
- * Where there may be a fast path the command is on its way while that is found out. Most
- * likely there is one, and its calls are dispatched: then nothing is to be done before
- * its exec. If they cannot be after all, each of them stops.
- */
+/* Where there may be a fast path the command is on its way while that is found out. */
 static int open_launch(struct tracer *t, const struct source_args *args)
 {
 	pid_t pid = t->launch->command;
 	bool asks = t->filter && args->patch_after;
 	int err = seize(t, pid, pid, !t->filter);
 
-	if (err < 0)
-		return err;
-	struct task *k = task_find(t, pid);
-	bool may = may_patch(t, args);
-	bool at_once = may && t->dispatch && fast_expected(t->launch->mask);
-	err = at_once ? go_at_once(t, k)
-		      : launch_go(t->launch, asks        ? LAUNCH_ASK
-					     : t->filter ? LAUNCH_FILTER
-							 : LAUNCH_PLAIN);
-	if (err < 0)
-		return err;
-	patch(t, args, may);
-	if (at_once && t->fast)
-		fast_foresee(t);
-	else if (at_once)
-		task_unfiltered(t, k);
-	return 0;
+	if (!err)
+		err = launch_go(t->launch, asks        ? LAUNCH_ASK
+					   : t->filter ? LAUNCH_FILTER
+						       : LAUNCH_PLAIN);
+	if (!err)
+		patch(t, args);
+	return err;
 }
 
 static pid_t tracer_of(pid_t tid)
@@ -309,7 +275,7 @@ static int ptrace_open(struct source **out, const struct source_args *args)
 	if (t->launch) {
 		err = open_launch(t, args);
 	} else {
-		patch(t, args, may_patch(t, args));
+		patch(t, args);
 		t->found = calloc(args->npids, sizeof(*t->found));
 		for (unsigned i = 0; t->found && i < args->npids; i++) {
 			int one = open_attach(t, args->pids[i]);

@@ -237,7 +237,10 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 {
 	if (t->launch && !k->process->started && t->launch->filter_errno &&
 		sig == SIGSTOP) {
-		task_unfiltered(t, k); /* the launcher could not install it */
+		/* The launcher could not install the filter: every call will stop. */
+		t->filter = false;
+		k->sysmode = true;
+		ptrace(PTRACE_SETOPTIONS, k->tid, 0, t->options & ~PTRACE_O_EXITKILL);
 		resume(t, k, 0);
 		return;
 	}
@@ -329,8 +332,6 @@ static void on_exec(struct tracer *t, struct task *k)
 	fast_exec_begin(t, k, former);
 	uint32_t exe = task_exec(t, k, former);
 	fast_exec(t, k);
-	if (t->launch && !t->filter) /* as may only be known since it was seized */
-		ptrace(PTRACE_SETOPTIONS, k->tid, 0, t->options);
 	if (t->filter && geteuid() && exe &&
 		tracee_gains_rights(names_get(t->names, names_file(t->names, exe)->path)))
 		task_note(t, k, NOTE_SETUID, 0);

@@ -340,15 +340,6 @@ void task_ledger(struct tracer *t, struct task *k)
 	ledger(t, k, ask(k, &now));
 }
 
-/* The command will have no filter: every call stops, and who survives us is not killed.
- */
-void task_unfiltered(struct tracer *t, struct task *k)
-{
-	t->filter = false;
-	t->options &= ~PTRACE_O_EXITKILL;
-	k->sysmode = true;
-}
-
 /* What the task has done so far is none of ours. */
 void task_begin(struct task *k)
 {

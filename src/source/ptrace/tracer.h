@@ -248,7 +248,6 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former);
 void task_baseline(struct tracer *t, struct task *k);
 void task_check(struct tracer *t, struct task *k);
 void task_begin(struct task *k);
-void task_unfiltered(struct tracer *t, struct task *k);
 void task_verdict(struct tracer *t, struct task *k);
 void task_ledger(struct tracer *t, struct task *k);
 void task_paths(struct tracer *t, struct task *k);

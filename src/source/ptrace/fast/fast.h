@@ -313,7 +313,6 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want);
 /* probe.c: what the machine says, and what comes of trying, which takes longer. 0; 1: all
  * but SHAPE_EXEC works; or -errno and why not. */
 int fast_ask(char *why, size_t size);
-bool fast_expected(uint64_t mask);
 int fast_try(char *why, size_t size);
 
 /* clock.c */

@@ -21,12 +21,6 @@ int fast_try(char *why, size_t size)
 	return fast_ask(why, size);
 }
 
-bool fast_expected(uint64_t mask)
-{
-	(void)mask;
-	return false;
-}
-
 void fast_foresee(struct tracer *t)
 {
 	(void)t;

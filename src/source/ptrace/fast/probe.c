@@ -9,7 +9,6 @@
 #include "iops/slurp.h"
 
 #include <asm/prctl.h>
-#include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +23,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -80,7 +78,7 @@ static void *at(uint64_t address, size_t size, int prot)
 
 /* What is known by the time that the child ends, or is killed: it is in our memory. */
 struct tried {
-	bool gs, hook, stat;
+	bool hook, stat;
 };
 
 static int in_child(int out, volatile struct tried *tried)
@@ -102,7 +100,6 @@ static int in_child(int out, volatile struct tried *tried)
 	if (syscall(SYS_arch_prctl, ARCH_SET_GS, SLOTS_AT) < 0)
 		return 1;
 	__asm__("rdgsbase %0" : "=r"(gs));
-	tried->gs = true;
 	/* Here a filter that we have inherited may kill for what setup.c calls. */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
 	syscall(SYS_memfd_create, "iops", MFD_CLOEXEC);
@@ -120,8 +117,9 @@ static int in_child(int out, volatile struct tried *tried)
 }
 
 /* 0: all of it works; 1: but for SHAPE_EXEC; or -errno. */
-static int try_hook(volatile struct tried *tried)
+static int try_hook(void)
 {
+	volatile struct tried tried = { false, false };
 	struct cpu_pin here;
 	char got[4];
 	int p[2], status;
@@ -133,7 +131,7 @@ static int try_hook(volatile struct tried *tried)
 	cpu_pin(&here);
 	pid_t child = vfork();
 	if (child == 0)
-		_exit(in_child(p[1], tried));
+		_exit(in_child(p[1], &tried));
 	cpu_unpin(&here);
 	close(p[1]);
 	/* The session's clock ticks meanwhile. */
@@ -142,7 +140,7 @@ static int try_hook(volatile struct tried *tried)
 	close(p[0]);
 	if (child < 0 || TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) < 0)
 		return -errno;
-	return same && tried->hook ? !tried->stat : -EPROTO;
+	return same && tried.hook ? !tried.stat : -EPROTO;
 }
 
 static int say(char *why, size_t size, const char *wrong)
@@ -162,42 +160,18 @@ int fast_ask(char *why, size_t size)
 	return say(why, size, wrong);
 }
 
-/* Linux 6.4: PTRACE_SET_SYSCALL_USER_DISPATCH_CONFIG. */
-static bool is_dispatched_from_outside(void)
-{
-	struct utsname u;
-	int major = 0, minor = 0;
-
-	return !uname(&u) && sscanf(u.release, "%d.%d", &major, &minor) == 2 &&
-	       (major > 6 || (major == 6 && minor >= 4));
-}
-
-/*
- * Whether it can be expected to work, and calls to be dispatched, in a command that
- * blocks those signals: so sure that nobody has to wait until it is tried.
- */
-bool fast_expected(uint64_t mask)
-{
-	unsigned a, b = 0, c, d;
-	bool reads_gs = getauxval(AT_HWCAP2) & HWCAP2_GS ||
-			(__get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_FSGSBASE);
-
-	return reads_gs && is_dispatched_from_outside() && !handler_is_odd(mask);
-}
-
 /*
  * Whether a program may read its gs base is found by reading it: a hypervisor may hide
  * FSGSBASE from the kernel, which then does not offer it (AT_HWCAP2), and yet it works.
  */
 int fast_try(char *why, size_t size)
 {
-	volatile struct tried tried = { false, false, false };
-	int got = try_hook(&tried);
+	int got = try_hook();
 
 	if (got >= 0)
 		return got;
 	return say(why, size,
-		got != -EPROTO || tried.gs || getauxval(AT_HWCAP2) & HWCAP2_GS
+		getauxval(AT_HWCAP2) & HWCAP2_GS
 			? "the self-test has failed"
 			: "the processor or kernel lacks FSGSBASE");
 }
