@@ -22,7 +22,9 @@ static void check(const struct rig *r, const struct op *op)
 {
 	FUZZ_CHECK(op->kind < OP_NKINDS && op->layer < NLAYERS);
 	FUZZ_CHECK(*names_call_name(r->t.names, op->call & OP_CALL));
-	FUZZ_CHECK(!op->file || names_file(r->t.names, op->file)->path);
+	/* By its path, or where that is longer than can be told by what it is. */
+	const struct file *f = names_file(r->t.names, op->file);
+	FUZZ_CHECK(!op->file || f->path || f->inode);
 	FUZZ_CHECK(op->start_ns <= tracer_now(&r->t));
 	FUZZ_CHECK(op->dur_ns <= tracer_now(&r->t) || op->dur_ns == OP_NO_TIME);
 	if (op->kind == OP_READ || op->kind == OP_WRITE)

@@ -132,9 +132,10 @@ static uint32_t find_path(
 		if (same && !is_deleted(names_get(t->names, f->path)))
 			return v.file;
 		if (*full != '/') /* without a path, unless it can be asked later */
-			return same   ? v.file
-			       : open ? 0
-				      : fdtab_file(t->fdtab, &k->fd, "", 0, 0, &is);
+			return same ? v.file
+			       : open || !is.st_ino
+				       ? 0
+				       : fdtab_file(t->fdtab, &k->fd, "", 0, 0, &is);
 	}
 	if (!n && s.there && S_ISLNK(s.st.st_mode)) { /* what it led to has just gone */
 		full = dirs_follow(t, k, full);

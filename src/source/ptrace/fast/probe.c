@@ -78,7 +78,7 @@ static void *at(uint64_t address, size_t size, int prot)
 
 /* What is known by the time that the child ends, or is killed: it is in our memory. */
 struct tried {
-	bool hook, stat;
+	bool gs, hook, stat;
 };
 
 static int in_child(int out, volatile struct tried *tried)
@@ -100,6 +100,7 @@ static int in_child(int out, volatile struct tried *tried)
 	if (syscall(SYS_arch_prctl, ARCH_SET_GS, SLOTS_AT) < 0)
 		return 1;
 	__asm__("rdgsbase %0" : "=r"(gs));
+	tried->gs = true;
 	/* Here a filter that we have inherited may kill for what setup.c calls. */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
 	syscall(SYS_memfd_create, "iops", MFD_CLOEXEC);
@@ -117,9 +118,8 @@ static int in_child(int out, volatile struct tried *tried)
 }
 
 /* 0: all of it works; 1: but for SHAPE_EXEC; or -errno. */
-static int try_hook(void)
+static int try_hook(volatile struct tried *tried)
 {
-	volatile struct tried tried = { false, false };
 	struct cpu_pin here;
 	char got[4];
 	int p[2], status;
@@ -131,7 +131,7 @@ static int try_hook(void)
 	cpu_pin(&here);
 	pid_t child = vfork();
 	if (child == 0)
-		_exit(in_child(p[1], &tried));
+		_exit(in_child(p[1], tried));
 	cpu_unpin(&here);
 	close(p[1]);
 	/* The session's clock ticks meanwhile. */
@@ -140,7 +140,7 @@ static int try_hook(void)
 	close(p[0]);
 	if (child < 0 || TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) < 0)
 		return -errno;
-	return same && tried.hook ? !tried.stat : -EPROTO;
+	return same && tried->hook ? !tried->stat : -EPROTO;
 }
 
 static int say(char *why, size_t size, const char *wrong)
@@ -166,12 +166,13 @@ int fast_ask(char *why, size_t size)
  */
 int fast_try(char *why, size_t size)
 {
-	int got = try_hook();
+	volatile struct tried tried = { false, false, false };
+	int got = try_hook(&tried);
 
 	if (got >= 0)
 		return got;
 	return say(why, size,
-		getauxval(AT_HWCAP2) & HWCAP2_GS
+		got != -EPROTO || tried.gs || getauxval(AT_HWCAP2) & HWCAP2_GS
 			? "the self-test has failed"
 			: "the processor or kernel lacks FSGSBASE");
 }
