@@ -178,7 +178,7 @@ fuzz: $(FUZZ)
 	$(Q)for f in $^; do mkdir -p $$f.corpus && \
 	   $$f -max_total_time=$(or $(TIME),30) -artifact_prefix=$$f. -verbosity=0 -print_final_stats=1 \
 	      $$f.corpus tests/data 2>&1 | grep -v '^INFO\|^stat::\(new\|slow\)' && \
-	   ! ls $$f.crash-* $$f.oom-* $$f.timeout-* $$f.leak-* 2>/dev/null || exit 1; done
+	   ! ls $$f.crash-* $$f.oom-* $$f.timeout-* $$f.leak-* 2>/dev/null | grep . || exit 1; done
 
 $(B)/bench: tests/bench/stats.c $(B)/libiops.a
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $^ $(LDLIBS) -o $@
