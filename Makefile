@@ -143,13 +143,15 @@ $(B)/help/uring: tests/help/uring.c
 $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) $< -o $@
 
+# No test takes this many seconds, on any machine.
+LIMIT   := 900
 check: deps-test
 	$(Q)$(MAKE) --no-print-directory check-only
 
 check-only: all $(UNIT) $(HELP) arrows
 	$(Q)rm -f $(B)/failed; IOPS=$(CURDIR)/$(B)/iops HELP=$(CURDIR)/$(B)/help CMOCKA_MESSAGE_OUTPUT=TAP \
 	   DATA=$(CURDIR)/tests/data FAILED=$(CURDIR)/$(B)/failed \
-	   prove $(if $(V),-v) --timer $(UNIT) $(or $(T),tests/t/*.t) || { cat $(B)/failed 2>&-; exit 1; }
+	   prove $(if $(V),-v) -e 'sh tests/within.sh $(LIMIT)' --timer $(UNIT) $(or $(T),tests/t/*.t) || { cat $(B)/failed 2>&-; exit 1; }
 
 # For another machine: every object, and where deps-cross has unpacked its libraries the
 # program and the unit tests. Its gcc cannot be installed beside gcc-multilib, clang can.

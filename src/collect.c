@@ -6,6 +6,7 @@
 #include "iops/left.h"
 #include "iops/diag.h"
 #include "iops/log.h"
+#include "iops/process.h"
 #include "iops/session.h"
 #include "iops/sink.h"
 #include "iops/sinks.h"
@@ -81,7 +82,11 @@ static const struct proc *command_of(const struct collection *c)
 	return NULL;
 }
 
-/* From the command's exec to its end; with --wait, to the end of the last process. */
+/*
+ * From the command's exec to its end; with --wait, to the end of the last process.
+ * Without a command, since operations are seen: what a source takes to begin is not our
+ * time.
+ */
 static uint64_t elapsed(const struct collection *c)
 {
 	size_t n;
@@ -89,7 +94,7 @@ static uint64_t elapsed(const struct collection *c)
 	uint64_t now = session_now(&c->session), start = p ? p->start_ns : 0, end = 0;
 
 	if (!p)
-		return now;
+		return now - c->session.open_ns;
 	if (!p->end_ns)
 		return now - start;
 	end = p->end_ns;
@@ -218,6 +223,29 @@ static int parse_pids(struct collection *c)
 		c->pids[i] = atoi(c->o->argv[i]);
 	run->pids = c->pids;
 	run->npids = c->o->argc;
+	return 0;
+}
+
+/* Those that have ended are named, and left out. -ESRCH if that leaves none. */
+static int check_pids(struct collection *c)
+{
+	unsigned n = 0, given = c->pids ? c->run.npids : 0;
+
+	for (unsigned i = 0; i < given; i++) {
+		pid_t pid = process_tgid(c->pids[i], NULL);
+		bool again = false;
+
+		if (process_check(pid ? pid : c->pids[i]) < 0)
+			continue;
+		for (unsigned j = 0; j < n; j++)
+			again |= c->pids[j] == pid;
+		if (!again)
+			c->pids[n++] = pid;
+	}
+	if (given && !n)
+		return -ESRCH;
+	if (given)
+		c->run.npids = n;
 	return 0;
 }
 
@@ -358,7 +386,7 @@ void collect(struct front_job *job)
 		err = add_sinks(&c);
 	if (err < 0)
 		diag_err(err, "cannot begin");
-	else
+	else if (!(err = check_pids(&c)))
 		err = open_source(&c);
 	if (!err && o->mount.daemon)
 		front_done(job, 0); /* it is mounted; what comes is our own affair */

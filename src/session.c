@@ -118,6 +118,7 @@ int session_run(struct session *s)
 	int got, err = 0;
 	bool stopped = false;
 
+	s->open_ns = session_now(s);
 	while ((got = s->source->ops->step(s->source, entry)) > 0) {
 		if (asked_snapshot && s->snapshot) {
 			asked_snapshot = 0;
@@ -137,7 +138,8 @@ int session_run(struct session *s)
 			while (due <= now)
 				due += s->interval_ns;
 		}
-		if ((asked_stop || (s->duration_ns && now >= s->duration_ns)) &&
+		if ((asked_stop ||
+			    (s->duration_ns && now - s->open_ns >= s->duration_ns)) &&
 			!stopped) {
 			stopped = true;
 			if (!s->source->ops->stop)

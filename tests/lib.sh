@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2034
+# shellcheck shell=sh disable=SC2034,SC2046
 # TAP in plain sh. Source it, call is/ok/fails, end with plan. Each script works in a
 # folder of its own, which is removed. What was wrong goes to standard error, as prove(1)
 # keeps the rest to itself, and to a file that is shown once more at the end of them all.
@@ -35,6 +35,14 @@ status() {	# name wanted-status command...
 }
 json() {	# file python-expression of j
 	/usr/bin/python3 -c 'import json,sys; j=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
+}
+# Until iops attached to what it was to be: its tracer waits for what the kernel tells.
+# epoll_wait(2) and epoll_pwait(2), on the machine that has eBPF here.
+listens() {	# pid of iops that uses eBPF
+	until grep -qsE '^(232|281) ' $(pgrep -P "$1" | sed 's|.*|/proc/&/syscall|') /dev/null; do
+		kill -0 "$1" 2>/dev/null || return
+		sleep 0.02
+	done
 }
 # Whether this machine refuses what some tests take: tests/help/can.c.
 lacks() { "$HELP/can" "$@"; [ $? = 1 ]; }

@@ -21,8 +21,9 @@ struct session {
 	unsigned nsinks;
 	int error;                   /* the first one of a sink */
 	uint64_t epoch_ns;           /* CLOCK_MONOTONIC at the start */
+	uint64_t open_ns;            /* since then: the source was open */
 	uint64_t interval_ns;        /* between ticks of the sinks; 0: none */
-	uint64_t duration_ns;        /* 0: no limit */
+	uint64_t duration_ns;        /* from when the source was open; 0: no limit */
 	bool flushes;                /* a sink has something to flush every second */
 	bool stop_on_signal;         /* SIGTERM, SIGINT and SIGHUP end it */
 	void (*snapshot)(void *arg); /* on SIGUSR1 */

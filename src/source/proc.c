@@ -10,6 +10,7 @@
 #include "iops/map.h"
 #include "iops/names.h"
 #include "iops/op.h"
+#include "iops/process.h"
 #include "iops/sink.h"
 #include "iops/source.h"
 #include "iops/syscalls.h"
@@ -228,7 +229,7 @@ static bool over(struct counter *c)
 	if (c->launch ? c->launch->ended : c->stopped)
 		return true;
 	for (unsigned i = 0; !c->launch && i < c->npids; i++)
-		alive |= getpgid(c->pids[i]) >= 0 || errno != ESRCH;
+		alive |= process_runs(c->pids[i]);
 	nanosleep(&wait, NULL);
 	c->nap_us = c->nap_us * 2 < POLL_MAX_US ? c->nap_us * 2 : POLL_MAX_US;
 	return c->stopped || (!c->launch && !alive && c->npids);

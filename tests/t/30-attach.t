@@ -82,6 +82,46 @@ is "... so that counters are what is left" "$("$IOPS" attach -d 0.2 --json -o i.
 ('proc', True)"
 kill $tracer; kill $pid; wait 2>/dev/null
 status "no such process" 1 "$IOPS" attach -d 0.2 4000000
+# Whoever has ended and is not waited for yet, at once or while we are about to begin: its
+# end is not awaited a second time.
+cat >zombie.py <<'EOF'
+import os, sys, time
+for after in sys.argv[1:]:
+    if not (pid := os.fork()):
+        time.sleep(float(after))
+        os._exit(0)
+    print(pid, flush=True)
+time.sleep(600)
+EOF
+rm -f zombie.txt; $PY zombie.py 0 >zombie.txt & pid=$!
+until [ -s zombie.txt ] && grep -qs '^State:.Z' "/proc/$(cat zombie.txt)/status"; do sleep 0.05; done
+for backend in auto proc $BPFMODE; do
+	status "a zombie: $backend" 1 timeout 20 "$IOPS" attach --backend="${backend#*=}" "$(cat zombie.txt)"
+	ok "... is said to be one" grep -q "cannot attach to $(cat zombie.txt): it has ended and waits for its parent (a zombie)" status.out
+done
+kill $pid; wait $pid 2>/dev/null
+for backend in auto proc $BPFMODE; do
+	for after in 0.05 0.1 0.2 0.4 0.6; do
+		rm -f zombie.txt; $PY zombie.py $after >zombie.txt & pid=$!
+		until [ -s zombie.txt ]; do sleep 0.02; done
+		timeout 20 "$IOPS" attach -q --backend="${backend#*=}" "$(cat zombie.txt)" 2>/dev/null
+		r=$?
+		kill $pid; wait $pid 2>/dev/null
+		[ $r -le 1 ] || break
+	done
+	is "one that becomes one: $backend" "$r $after" "0 0.6"
+done
+$PY -c 'import threading, time
+def f():
+    print(threading.get_native_id(), flush=True)
+    while 1: open("/dev/null").close(); time.sleep(0.01)
+threading.Thread(target=f).start()' >tid.txt & pid=$!
+until [ -s tid.txt ]; do sleep 0.05; done
+for backend in auto $BPFMODE; do
+	"$IOPS" attach --backend="${backend#*=}" -d 0.5 -e meta --json -o tid.json "$(cat tid.txt)" $pid
+	is "a thread stands for its process: $backend" "$(json tid.json '[p["pid"] for p in j["by"]["process"]], j["total"]["meta"]["operations"] > 5')" "([$pid], True)"
+done
+kill $pid; wait $pid 2>/dev/null
 status "not a process id" 2 "$IOPS" attach x
 status "no process id" 2 "$IOPS" attach
 

@@ -93,8 +93,8 @@ while not os.path.exists("go"): time.sleep(0.01)
 os.write(f, b"12345"); os.close(f)' word &
 pid=$!
 while [ ! -e ready ]; do sleep 0.01; done
-(sleep 0.5; : >go) &
-"$IOPS" trace --layers fs -o there -q -p $pid >/dev/null 2>&1
+"$IOPS" trace --layers fs -o there -q -p $pid >/dev/null 2>&1 & iops=$!
+listens $iops; : >go; wait $iops
 is "a process that was there before" "$(py '
 w = [r for r in rows("there") if r["operation"] == "write"][0]
 print(w["filename"], w["cmdline"].split()[0], w["cmdline"].split()[-1], w["ppid"], w["bytes_completed"])')" \
@@ -125,6 +125,9 @@ import json
 m = json.load(open("lossy/manifest.json"))["streams"]["fs"]
 n = sum(r["operation"] in ("read", "write") and r["size"] == "1" for r in rows("lossy"))
 print(n > 0, 0 <= n + m["lost"] - 400000 < 100)')" "True True"
+is "... and every loss has a name" "$(py '
+import json
+print(*json.load(open("lossy/manifest.json"))["notes"]["lost_events"], sep=",")')" "fs,uring,block,cache,net,fault,rows of fs,names and processes"
 
 if "$HELP/uring" file >/dev/null 2>&1; then
 	"$IOPS" trace --layers fs,uring -o ring -q -- "$HELP/uring" "$DIR/file" >want.json 2>/dev/null

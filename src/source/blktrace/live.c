@@ -9,6 +9,7 @@
 #include "iops/launch.h"
 #include "iops/names.h"
 #include "iops/op.h"
+#include "iops/process.h"
 #include "iops/run.h"
 #include "iops/trace.h"
 
@@ -227,7 +228,7 @@ static bool is_over(const struct live *l)
 	bool alive = !w->npids;
 
 	for (unsigned i = 0; i < w->npids && !alive; i++)
-		alive = kill(w->pids[i], 0) == 0 || errno != ESRCH;
+		alive = process_runs(w->pids[i]);
 	return l->stopped || (l->launch ? has_ended(l->launch) : !alive);
 }
 

@@ -40,8 +40,8 @@ struct streams;
 struct process {
 	pid_t pid;
 	uint32_t comm;
-	bool started; /* has run its program: what it does counts */
-	bool ended;
+	bool started;    /* has run its program: what it does counts */
+	bool gone;       /* had no thread left when it was looked at: ebpf_life_look() */
 	uint64_t run_ns; /* when that program began */
 };
 
@@ -148,6 +148,7 @@ int ebpf_cache_open(struct bpf *b);
 void ebpf_cache_close(struct bpf *b);
 /* Rows of calls and of processes, if there are streams. */
 int ebpf_fs_open(struct bpf *b);
+void ebpf_fs_meet(struct bpf *b, pid_t pid); /* there before us: while it can be asked */
 void ebpf_fs_close(struct bpf *b);
 void ebpf_fs_take(struct bpf *b, const struct rec_fs *r, size_t len);
 /* Of a layer (enum bpf_layer): what found no room in the ring. */
@@ -174,8 +175,10 @@ struct process *ebpf_life_find(const struct bpf *b, pid_t pid);
 /* Who did it, if what it does counts by now; else NULL. */
 struct process *ebpf_life_caller(struct bpf *b, const struct rec *r);
 struct account *ebpf_life_account(struct bpf *b, pid_t tid);
-void ebpf_life_begin(struct bpf *b, pid_t pid); /* was there before us */
+void ebpf_life_meet(struct bpf *b, pid_t pid);  /* there before us, and can be asked */
+void ebpf_life_begin(struct bpf *b, pid_t pid); /* ... and followed by now */
 void ebpf_life_end(struct bpf *b);              /* who still runs */
+void ebpf_life_look(struct bpf *b); /* who has ended without a word of the kernel */
 void ebpf_life_free(struct bpf *b);
 
 #endif

@@ -45,6 +45,12 @@ void ebpf_fs_close(struct bpf *b)
 	free(b->fs);
 }
 
+void ebpf_fs_meet(struct bpf *b, pid_t pid)
+{
+	if (b->fs)
+		fs_known_of(&b->fs->known, pid);
+}
+
 void ebpf_fs_lost(struct bpf *b, unsigned layer, uint64_t n)
 {
 	if (b->fs && b->fs->fs && layer == BPF_ROWS)

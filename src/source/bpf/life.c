@@ -4,6 +4,7 @@
 #include "bpf.h"
 #include "iops/launch.h"
 #include "iops/names.h"
+#include "iops/process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,13 @@ static struct process *process_new(struct bpf *b, pid_t pid)
 	p->pid = pid;
 	b->living++;
 	return p;
+}
+
+static void process_free(struct bpf *b, struct process *p)
+{
+	map_del(&b->processes, p->pid, 0);
+	free(p);
+	b->living--;
 }
 
 static uint32_t comm_of(struct bpf *b, const char comm[16])
@@ -86,6 +94,14 @@ static struct op life_op(
 	};
 }
 
+void ebpf_life_meet(struct bpf *b, pid_t pid)
+{
+	struct process *p = ebpf_life_process(b, pid);
+
+	if (p)
+		p->comm = read_comm(b, pid);
+}
+
 void ebpf_life_begin(struct bpf *b, pid_t pid)
 {
 	struct process *p = ebpf_life_process(b, pid);
@@ -93,7 +109,9 @@ void ebpf_life_begin(struct bpf *b, pid_t pid)
 
 	if (!p || p->started)
 		return;
-	p->comm = read_comm(b, pid);
+	uint32_t comm = read_comm(b, pid);
+	if (comm) /* else it has ended: what it was called before */
+		p->comm = comm;
 	remember(b, p);
 	p->started = true;
 	struct op op = life_op(b, p, pid, OP_EXEC, 0);
@@ -157,9 +175,7 @@ static void on_fork(struct bpf *b, const struct rec_life *r)
 	struct process *p = thread ? from : ebpf_life_find(b, (pid_t)r->head.pid);
 
 	if (p && !thread) { /* the id is used again and the end of the one before lost */
-		map_del(&b->processes, p->pid, 0);
-		free(p);
-		b->living--;
+		process_free(b, p);
 		p = NULL;
 	}
 	if (!p && !(p = ebpf_life_process(b, (pid_t)r->head.pid)))
@@ -262,9 +278,7 @@ static void on_exit_of(struct bpf *b, const struct rec_life *r)
 		b->ended = true;
 		b->ended_ns = r->head.at_ns;
 	}
-	map_del(&b->processes, p->pid, 0);
-	free(p);
-	b->living--;
+	process_free(b, p);
 }
 
 /* The command got a signal, and perhaps goes on. */
@@ -308,6 +322,24 @@ void ebpf_life_take(struct bpf *b, const struct rec_life *r)
 		if ((a = ebpf_life_account(b, (pid_t)r->head.tid)))
 			settle(a, r);
 		break;
+	}
+}
+
+/*
+ * One that ended before it was followed, or whose end found no room in the ring: of how
+ * it ended nothing is said. At the second look: what the kernel told until the first has
+ * been taken by then.
+ */
+void ebpf_life_look(struct bpf *b)
+{
+	for (size_t i = 0; i < b->processes.cap; i++) {
+		struct process *p = (struct process *)b->processes.slot[i].value;
+		if (!p || process_runs(p->pid))
+			continue;
+		if (p->gone)
+			process_free(b, p);
+		else
+			p->gone = true;
 	}
 }
 

@@ -99,21 +99,10 @@ static struct bpf *bpf_new(const struct source_args *args)
 	return b;
 }
 
-static int check_pids(const struct bpf *b)
-{
-	for (unsigned i = 0; i < b->npids; i++) {
-		if (kill(b->pids[i], 0) < 0 && errno == ESRCH) {
-			diag_err(-ESRCH, "cannot attach to %d", b->pids[i]);
-			return -ESRCH;
-		}
-	}
-	return 0;
-}
-
 static int ebpf_open(struct source **out, const struct source_args *args)
 {
 	struct bpf *b = bpf_new(args);
-	int err = b ? check_pids(b) : -ENOMEM;
+	int err = b ? 0 : -ENOMEM;
 
 	if (!err && b->layers & 1 << BPF_BLOCK)
 		err = ebpf_block_open(b);
@@ -127,6 +116,10 @@ static int ebpf_open(struct source **out, const struct source_args *args)
 		ebpf_life_process(b, b->launch->command);
 		err = ebpf_load_members(b, &b->launch->command, 1);
 	} else if (!err) {
+		for (unsigned i = 0; i < b->npids; i++) {
+			ebpf_life_meet(b, b->pids[i]);
+			ebpf_fs_meet(b, b->pids[i]);
+		}
 		err = ebpf_load_members(b, b->pids, b->npids);
 	}
 	if (!err && b->launch)
@@ -177,13 +170,15 @@ static void sweep(struct bpf *b)
 		return;
 	b->swept_ns = now;
 	ebpf_load_sweep(b, false);
+	if (b->launch ? b->ended : !b->all) /* their ends are waited for */
+		ebpf_life_look(b);
 }
 
 /* For the manifest: what was lost of each layer, told apart from what was not there. */
 static void note_lost(struct bpf *b)
 {
 	static const char *const name[NBPF_LAYERS] = { "fs", "uring", "block", "cache",
-		"net", "fault", "names and processes" };
+		"net", "fault", "rows of fs", "names and processes" };
 	char text[400] = "{", *p = text + 1;
 
 	for (unsigned i = 0; i < NBPF_LAYERS; i++)

@@ -218,7 +218,7 @@ static int seize_threads(struct tracer *t, pid_t pid)
 
 static int open_attach(struct tracer *t, pid_t pid)
 {
-	pid_t parent, tgid = tracee_tgid(pid, &parent);
+	pid_t parent, tgid = process_tgid(pid, &parent);
 	int n = 0, fresh;
 
 	if (!tgid)
@@ -253,10 +253,8 @@ static void say_why(pid_t pid, int err)
 
 	if (other)
 		diag("cannot attach to %d: already traced by process %d", pid, other);
-	else if (tracee_state(pid) == 'Z')
-		diag("cannot attach to %d: it has ended and waits for its parent (a "
-		     "zombie)",
-			pid);
+	else if (process_check(pid) < 0)
+		return;
 	else if (err == -EPERM)
 		diag("cannot attach to %d: not permitted; 'iops doctor' tells why", pid);
 	else

@@ -83,20 +83,6 @@ uint32_t tracee_comm(struct names *names, pid_t tid)
 	return n > 0 ? names_add(names, buf, strcspn(buf, "\n")) : 0;
 }
 
-/* The process of a thread, and its parent. 0 if it is gone. */
-pid_t tracee_tgid(pid_t tid, pid_t *ppid)
-{
-	char path[64], buf[1024];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	if (slurp(path, buf, sizeof(buf)) <= 0)
-		return 0;
-	char *tgid = strstr(buf, "\nTgid:"), *parent = strstr(buf, "\nPPid:");
-	if (ppid)
-		*ppid = parent ? atoi(parent + 6) : 0;
-	return tgid ? atoi(tgid + 6) : 0;
-}
-
 /* Field 39 of /proc/TID/stat, counted from behind the name, which may hold anything. */
 int tracee_cpu(pid_t tid)
 {
@@ -109,16 +95,6 @@ int tracee_cpu(pid_t tid)
 	for (int field = 2; p && field < 39; field++)
 		p = strchr(p + 1, ' ');
 	return p ? atoi(p + 1) : -1;
-}
-
-/* The state letter of ps(1), 0 if there is no such task. */
-char tracee_state(pid_t tid)
-{
-	char path[64], buf[1024];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	char *p = slurp(path, buf, sizeof(buf)) > 0 ? strrchr(buf, ')') : NULL;
-	return p && p[1] == ' ' ? p[2] : 0;
 }
 
 /* proc(5), to be freed. Its line of groups may be of any length. */

@@ -26,6 +26,7 @@
 #include "iops/map.h"
 #include "iops/names.h"
 #include "iops/op.h"
+#include "iops/process.h"
 #include "iops/sink.h"
 #include "iops/source.h"
 #include "iops/syscalls.h"
@@ -229,9 +230,7 @@ int tracee_write(pid_t tid, uint64_t to, const void *from, size_t len);
 ssize_t tracee_string(pid_t tid, uint64_t from, char *to, size_t size);
 int tracee_counters(pid_t pid, pid_t tid, struct counters *c);
 uint32_t tracee_comm(struct names *names, pid_t tid);
-pid_t tracee_tgid(pid_t tid, pid_t *ppid);
 int tracee_cpu(pid_t tid);
-char tracee_state(pid_t tid);
 bool tracee_ignores(pid_t tid, int sig);
 int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n);
 int tracee_signal(pid_t tid, int sig, struct signal_state *s);

@@ -27,7 +27,7 @@ enum {
 /* A child may stop for the first time before its parent's event tells of it. */
 static struct task *stranger(struct tracer *t, pid_t tid)
 {
-	pid_t parent = 0, pid = tracee_tgid(tid, &parent);
+	pid_t parent = 0, pid = process_tgid(tid, &parent);
 	struct task *k = pid ? task_new(t, tid, pid) : NULL;
 
 	if (k) {

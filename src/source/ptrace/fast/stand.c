@@ -61,7 +61,7 @@ static int look(const struct task *k)
 		if (i < BUSY)
 			continue;
 		nanosleep(&nap, NULL);
-		char state = i % PATIENCE ? 'R' : tracee_state(k->tid);
+		char state = i % PATIENCE ? 'R' : process_state(k->tid);
 		if (!state || state == 'Z' || state == 'X')
 			return -ESRCH;
 	}

@@ -1,0 +1,22 @@
+/*
+ * process.h - what /proc tells of a process that is not ours
+ */
+#ifndef IOPS_PROCESS_H
+#define IOPS_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* The process of a thread, and its parent (NULL: not asked for). 0 if it is gone. */
+pid_t process_tgid(pid_t tid, pid_t *parent);
+
+/* The state letter of ps(1) of a thread, 0 if there is no such one. */
+char process_state(pid_t tid);
+
+/* Whether any thread of it is still there and is no zombie. */
+bool process_runs(pid_t pid);
+
+/* Says why there is nothing to attach to, if so: gone, or a zombie. 0 or -ESRCH. */
+int process_check(pid_t pid);
+
+#endif
