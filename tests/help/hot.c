@@ -37,6 +37,7 @@ static const struct scenario scenarios[] = {
 	S(leaf, 0),
 	S(execs, 30),
 	S(forks, 40),
+	S(killed, 60),
 	S(outlive, 60),
 	S(endless, 90),
 	S(files, 60),

@@ -239,21 +239,21 @@ static void maybe(struct me *m, int c, struct f f, long n, long sign)
 	add(m, c, f, MAYBE_SIZE, sign * n);
 }
 
-static long io_at(struct me *m, int c, struct f f, const void *b, long n, long off)
+static long at_site(const struct me *m, int c, int fd, const void *b, long n, long off)
 {
-	long r;
-
-	if (m->risky)
-		maybe(m, c, f, n, 1);
 #ifdef __x86_64__
 	if (m->site == BY_ASM && c <= PWRITE)
-		r = by_asm(m, c, f.fd, b, n, off);
-	else
+		return by_asm(m, c, fd, b, n, off);
 #endif
-		if (m->site == BY_LIBC)
-		r = by_libc(c, f.fd, b, n, off);
-	else
-		r = by_syscall(c, f.fd, b, n, off);
+	return m->site == BY_LIBC ? by_libc(c, fd, b, n, off)
+				  : by_syscall(c, fd, b, n, off);
+}
+
+static long io_at(struct me *m, int c, struct f f, const void *b, long n, long off)
+{
+	if (m->risky)
+		maybe(m, c, f, n, 1);
+	long r = at_site(m, c, f.fd, b, n, off);
 	book(m, c, f, r);
 	if (m->risky)
 		maybe(m, c, f, n, -1);

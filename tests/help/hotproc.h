@@ -249,6 +249,34 @@ static void forks(struct me *m)
 	}
 }
 
+/* Who is killed anywhere in the middle: what has come to the file is what it did. */
+static void killed(struct me *m)
+{
+	struct f f = open_f("killed", O_WRONLY | O_CREAT | O_APPEND);
+	struct stat st;
+	long had = 0;
+
+	for (int i = 0; i < 60 * times; i++) {
+		u64 before = GET(&all->ntasks);
+		pid_t pid = MUST(fork());
+		if (!pid) {
+			struct me c = myself(i % NSITES);
+			for (;;)
+				at_site(&c, WRITE, f.fd, pattern, 1, 0);
+		}
+		do
+			nap(100 + 97 * i % 900);
+		while (MUST(fstat(f.fd, &st)) || st.st_size == had);
+		MUST(kill(pid, SIGKILL));
+		ended(pid);
+		MUST(fstat(f.fd, &st));
+		struct me dead = { .task = &all->task[before] };
+		for (; had < st.st_size; had++)
+			book(&dead, WRITE, f, 1);
+	}
+	(void)m;
+}
+
 /* The command ends; its child goes on, and it is the child that tells what was done. */
 static void outlive(struct me *m)
 {

@@ -36,7 +36,7 @@ seen() {	# what all the runs before have done, at once: that is quicker
 	k=0
 }
 
-each='barrier|barrier 16 2 10 0|barrier 16 2 10 1|signals alt eintr|jump|jump alt eintr|cancel|births|execs|forks|
+each='barrier|barrier 16 2 10 0|barrier 16 2 10 1|signals alt eintr|jump|jump alt eintr|cancel|births|execs|forks|killed|
 trap block|trap ignore|trap handle|faults|bad|regs'
 more='signals|stopcont|trap|outlive|files|rename|heirs|numbers|ignores|shorts|
 shorts signals|shorts filter|tsync|filtered|chdirs|cwds|fs_kin|rmdirs|jailed|jailed mounts|reopen|dups|dup_race|accepts|shared|append|
@@ -46,7 +46,7 @@ tsc|tsc hot|dispatch|sigsys|int80|unmap|unmap protect|unmap over|unstub|unstub p
 # Not for what lies in text that others copy or write to, or what counts its own address
 # space: nobody who patches and maps can do that.
 hard='limit_as hot|jit text|scribble threads'
-on32='barrier 8 2 10 0|signals eintr|cancel|births|execs|forks|bad|seeks|limit_files|trap handle'
+on32='barrier 8 2 10 0|signals eintr|cancel|births|execs|forks|killed|bad|seeks|limit_files|trap handle'
 
 all_of() {	# program scenarios
 	prog=$1

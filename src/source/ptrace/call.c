@@ -448,3 +448,35 @@ void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now)
 		fast_leave(t, k, ret);
 	c->row = -1;
 }
+
+/*
+ * What a call has returned that the kernel has counted since all that is known. Where no
+ * bytes are it may have failed as well. 0 or -errno.
+ */
+static int counted_result(const struct tracer *t, const struct task *k, int64_t *ret)
+{
+	int weight = syscalls[k->call.row].weight;
+	struct counters now;
+
+	if (!t->countable || !weight || k->unsure || k->call.quiet ||
+		tracee_counters(k->process->pid, k->tid, &now) < 0)
+		return -ENODATA;
+	*ret = (now.bytes - k->base.bytes - k->mine.bytes) / weight;
+	return now.calls - k->base.calls - k->mine.calls == weight && *ret > 0 ? 0
+									       : -ENODATA;
+}
+
+/*
+ * It has died, in a call: one that was over by then is one like others. Its result is in
+ * its registers at the exit stop, where it had one.
+ */
+void call_died(struct tracer *t, struct task *k)
+{
+	int64_t ret;
+
+	if (k->call.row < 0 || syscalls[k->call.row].form == FORM_CONTROL ||
+		(tracee_last_result(k->tid, &ret) < 0 && counted_result(t, k, &ret) < 0))
+		return;
+	k->call.noted = false; /* there is nothing more to patch */
+	call_leave(t, k, ret, tracer_now(t));
+}

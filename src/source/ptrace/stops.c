@@ -390,7 +390,8 @@ int stops_dispatch(struct tracer *t, struct task *k)
 		break;
 	case PTRACE_EVENT_EXIT:
 		if (t->fast)
-			drain_task(t, k);
+			mend_dead(t, k);
+		call_died(t, k);
 		task_exiting(t, k);
 		go_on(t, k, 0);
 		break;

@@ -269,6 +269,7 @@ bool program_is_64(pid_t tid, char path[PROGRAM_PATH]);
 /* call.c: entry says whether the exit has to be seen too. */
 bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in);
 void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now);
+void call_died(struct tracer *t, struct task *k);
 
 /* control.c */
 bool control_enter(struct tracer *t, struct task *k);

@@ -89,7 +89,8 @@ static int look_ended(struct tracer *t, pid_t tid)
 	struct task *k = info.si_pid ? task_find(t, info.si_pid) : NULL;
 	if (k && !k->exiting) {
 		if (t->fast)
-			drain_task(t, k);
+			drain_dead(t, k);
+		call_died(t, k);
 		task_exiting(t, k);
 	}
 	if (!info.si_pid || waitpid(info.si_pid, &status, WNOHANG | __WALL) <= 0)

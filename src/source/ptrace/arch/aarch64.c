@@ -40,6 +40,14 @@ int tracee_unmask_eintr(pid_t tid)
 	return -ENOSYS;
 }
 
+/* The register of the result is that of the first argument, until there is one. */
+int tracee_last_result(pid_t tid, int64_t *ret)
+{
+	(void)tid;
+	(void)ret;
+	return -ENOSYS;
+}
+
 int tracee_refuse_call(pid_t tid)
 {
 	int nr = -1;

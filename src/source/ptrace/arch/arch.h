@@ -29,6 +29,12 @@ bool tracee_in_eintr(pid_t tid);
 /* There: make the call again, unless a handler runs. 0 or -errno, as below. */
 int tracee_unmask_eintr(pid_t tid);
 
+/*
+ * At the exit stop of a task: the result of the call that it was killed in. -ENODATA: it
+ * was in none, or that was not made, or not over; -ENOSYS: the machine does not tell.
+ */
+int tracee_last_result(pid_t tid, int64_t *ret);
+
 /* At the entry of a call: skip it with ENOSYS, as the kernel does without a tracer. */
 int tracee_refuse_call(pid_t tid);
 

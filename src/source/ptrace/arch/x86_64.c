@@ -3,6 +3,8 @@
  */
 #include "arch.h"
 
+#include "iops/op.h"
+
 #include <errno.h>
 #include <linux/audit.h>
 #include <stddef.h>
@@ -41,6 +43,21 @@ int tracee_unmask_eintr(pid_t tid)
 		       (long)-RESTART_NOHAND) < 0
 		       ? -errno
 		       : 0;
+}
+
+int tracee_last_result(pid_t tid, int64_t *ret)
+{
+	struct user_regs_struct r;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
+		return -errno;
+	/* Results of i386 that are errors are negative in their lower half. */
+	*ret = (int32_t)r.rax < 0 && (int32_t)r.rax >= -4095 ? (int32_t)r.rax
+							     : (int64_t)r.rax;
+	if ((int)r.orig_rax < 0 || *ret == -ENOSYS || *ret == -EINTR ||
+		op_interrupted(*ret))
+		return -ENODATA;
+	return 0;
 }
 
 int tracee_refuse_call(pid_t tid)

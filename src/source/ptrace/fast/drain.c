@@ -61,7 +61,7 @@ static bool set(struct fast *f, struct cursor *c)
 		uint64_t t0 = r->t0;
 		c->key = t0;
 		return __atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == REC_BEGUN &&
-		       t0 != s->begun;
+		       t0 != s->begun && t0 > s->ended;
 	}
 	__builtin_prefetch((const char *)r + 512);
 	c->key = key_of(f, r);
@@ -91,7 +91,7 @@ static void take(struct tracer *t, struct cursor *c)
 		return;
 	}
 	unsigned size = rec_size(t->fast, r);
-	t->fast->when = r->t1;
+	t->fast->when = s->ended = r->t1;
 	t->fast->records++;
 	if (size > c->head - s->tail || !rec_may_be(t->fast, r) ||
 		!decode_put(t, c->task, r))
@@ -225,4 +225,22 @@ void drain_task(struct tracer *t, struct task *k)
 		merge(t, &c, 1, UINT64_MAX);
 	found_soon(t);
 	give_room(k);
+}
+
+/*
+ * Of a task that will not go on: it may have died in the hook when the last record had
+ * ended and was not told yet. What lies there from the lap before is older.
+ */
+void drain_dead(struct tracer *t, struct task *k)
+{
+	struct slot *s = &k->slot;
+	bool sane = s->ctl && !k->distrusted;
+	uint64_t head = sane ? slot_head(s, &sane) : 0;
+
+	if (sane) {
+		const struct fast_rec *r = slot_rec(s, head);
+		if (r->state == REC_ENDED && r->t0 > s->ended && rec_may_be(t->fast, r))
+			s->ctl->head = head + rec_size(t->fast, r);
+	}
+	drain_task(t, k);
 }

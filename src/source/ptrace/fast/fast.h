@@ -201,6 +201,7 @@ struct slot {
 	unsigned renames; /* are among them, */
 	struct touches *touches; /* by their paths; NULL: none, or no memory */
 	uint64_t begun; /* time stamp of the record in flight whose file is known */
+	uint64_t ended; /* that of the end of the last one taken: none is older */
 	struct fd_open *held[2];
 };
 
@@ -212,7 +213,7 @@ static inline bool slot_in_flight(const struct slot *s)
 	if (!s->ctl)
 		return false;
 	r = (const struct fast_rec *)(s->ring + s->tail % s->size);
-	return r->state == REC_BEGUN;
+	return r->state == REC_BEGUN && r->t0 > s->ended;
 }
 
 struct fast_clock {
@@ -498,6 +499,7 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 /* drain.c */
 unsigned drain_all(struct tracer *t);
 void drain_task(struct tracer *t, struct task *k);
+void drain_dead(struct tracer *t, struct task *k);
 
 /* fast.c, mend.c: what the rest of the tracer calls. All of it does nothing while
  * tracer.fast is NULL. */
@@ -520,6 +522,7 @@ void fast_begun(struct tracer *t, struct task *k, unsigned side);
 bool fast_uncounted(struct tracer *t, struct task *k);
 bool fast_mend(struct tracer *t, struct task *k, int sig);
 void mend_home(struct tracer *t, struct task *k);
+void mend_dead(struct tracer *t, struct task *k);
 
 /* handler.c: see there. */
 bool handler_may_raise(const struct tracer *t, const struct task *k);

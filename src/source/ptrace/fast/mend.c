@@ -296,3 +296,35 @@ void mend_home(struct tracer *t, struct task *k)
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	drain_task(t, k);
 }
+
+/* What a call in the hook has returned; false: it was not made, or its end not awaited.
+ */
+static bool has_returned(const struct user_regs_struct *r, const struct fast_rec *rec)
+{
+	bool exact = r->rip == AT(hook_post) || r->rip == AT(hook_new_post);
+	bool kept = between(r->rip, hook_kept, hook_special) ||
+		    between(r->rip, hook_new_kept, hook_fault_path);
+	int64_t ret = kept ? rec->result : (int64_t)r->rax;
+
+	if (!kept && !between(r->rip, hook_post, hook_kept) &&
+		!between(r->rip, hook_new_post, hook_new_kept))
+		return false;
+	return !exact || !(ret == -ENOSYS || ret == -EINTR || op_interrupted(ret));
+}
+
+/*
+ * At its exit stop: where it was killed in the hook behind its call, that was made, and
+ * is told as ever.
+ */
+void mend_dead(struct tracer *t, struct task *k)
+{
+	struct user_regs_struct r;
+	bool sane = k->slot.ctl && !k->distrusted && k->space;
+	uint64_t head = sane ? slot_head(&k->slot, &sane) : 0;
+	const struct fast_rec *rec = sane ? slot_rec(&k->slot, head) : NULL;
+
+	if (rec && rec->state == REC_BEGUN && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
+		in_hook(r.rip) && has_returned(&r, rec))
+		in_code(t, k, &r);
+	drain_dead(t, k);
+}

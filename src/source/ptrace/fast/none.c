@@ -167,6 +167,18 @@ void drain_task(struct tracer *t, struct task *k)
 	(void)k;
 }
 
+void drain_dead(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
+void mend_dead(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
 bool dispatch_can(const struct task *k)
 {
 	(void)k;

@@ -121,6 +121,7 @@ int slot_take(struct fast *f, struct task *k)
 	s->ring = (uint8_t *)s->ctl + RING_FROM;
 	s->size = RING_SIZE;
 	s->tail = s->begun = s->looked = 0;
+	s->ended = fast_tsc(); /* what lies there is of others */
 	s->renames = 0;
 	*s->ctl = (struct fast_ctl){
 		.ring = SLOTS_AT + (uint64_t)s->number * SLOT_SIZE + RING_FROM,

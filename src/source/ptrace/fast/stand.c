@@ -81,7 +81,7 @@ int stand_wait(struct tracer *t, struct task *k, int event, int request)
 			return news;
 		/* Once it is reaped its counters are gone. */
 		if (news == ENDED && !k->exiting) {
-			drain_task(t, k);
+			drain_dead(t, k);
 			task_exiting(t, k);
 		}
 		if (waitpid(k->tid, &status, __WALL) < 0) {
