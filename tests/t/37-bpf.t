@@ -99,7 +99,7 @@ END
 
 # The whole machine: other programs too, not ourselves.
 "$IOPS" trace --layers fs -d 3 --by process,file --json -o w.json & iops=$!
-sleep 1.5
+listens $iops
 dd if=/dev/zero of=seen bs=1000 count=77 2>/dev/null
 wait $iops
 is "the whole machine" "$(json w.json '[(r["write"]["operations"], r["write"]["bytes"]) for r in j["by"]["file"] if (r["path"] or "").endswith("/seen")]')" "[(77, 77000)]"

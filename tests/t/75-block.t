@@ -167,7 +167,7 @@ fi
 # The whole machine, and one process of it.
 for try in 1 2 3 4 5 6; do
 	"$IOPS" trace -q --layers block -o m.json -d 3 >trace.out 2>&1 & pid=$!
-	sleep 1.5
+	listens $pid
 	dd if="$LOOP" of=/dev/null bs=4k count=64 iflag=direct 2>/dev/null
 	wait $pid
 	[ "$(json m.json 'j["run"]["lost"]')" = 0 ] && break
@@ -175,8 +175,11 @@ for try in 1 2 3 4 5 6; do
 done
 is "the whole machine" "$(b m.json 'n(d["read"])')" "(64, 262144)"
 for try in 1 2 3 4 5 6; do
-	sh -c 'sleep 1.5; exec dd if="$0" of=/dev/null bs=4k count=32 iflag=direct 2>/dev/null' "$LOOP" & pid=$!
-	"$IOPS" trace -q --layers block -o p.json -p $pid >trace.out 2>&1
+	sh -c 'while [ ! -e "$1" ]; do sleep 0.05; done; exec dd if="$0" of=/dev/null bs=4k count=32 iflag=direct 2>/dev/null' "$LOOP" go.$try & pid=$!
+	"$IOPS" trace -q --layers block -o p.json -p $pid >trace.out 2>&1 & us=$!
+	listens $us
+	: >go.$try
+	wait $us
 	[ "$(json p.json 'j["run"]["lost"]')" = 0 ] && break
 	sleep 0.$try
 done

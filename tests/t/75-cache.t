@@ -171,7 +171,7 @@ assert 245 <= cat["plain"] < 300 and 10 <= head["plain"] < 60, (cat, head)
 END
 /usr/bin/python3 -c 'from pages import *; cold(os.open("m/data", os.O_RDONLY))'
 "$IOPS" trace --layers cache -d 1.5 -o all.json & iops=$!
-sleep 0.7
+listens $iops
 dd if=m/data of=/dev/null bs=65536 status=none & dd=$!
 wait $dd $iops
 ok "the whole machine: another process, and not iops" /usr/bin/python3 - $dd $iops <<'END'

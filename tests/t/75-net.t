@@ -229,7 +229,7 @@ END
 pid=$!
 until [ -e ready ]; do sleep 0.05; done
 "$IOPS" trace --layers net --json -o attach.json -p $pid & tracer=$!
-sleep 1; : >go; wait $pid; wait $tracer
+listens $tracer; : >go; wait $pid; wait $tracer
 is "sockets that were there before" "$(json attach.json '[sorted((r["sent"]["operations"], r["sent"]["bytes"], r["received"]["bytes"], "opened_ns" in r) for r in j["layers"]["net"]["by"]["socket"]), j["run"]["lost"]]')" \
 	"[[(0, 0, 10000, False), (1000, 10000, 0, False)], 0]"
 "$IOPS" trace --layers net --plain --anonymize -o anon -- "$HELP/netio" tcp4 unix >/dev/null 2>&1
