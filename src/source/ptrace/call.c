@@ -326,8 +326,11 @@ static int64_t appended(struct tracer *t, struct task *k, int64_t ret)
 {
 	const struct call *c = &k->call;
 	int fd = c->op[0].fd;
+	int64_t size =
+		c->size == OP_NO_OFFSET ? c->size : fdtab_size(t->fdtab, &k->fd, fd);
 
-	if (c->size != OP_NO_OFFSET && fdtab_size(t->fdtab, &k->fd, fd) - ret == c->size)
+	/* Not known: of a task that is gone it cannot be asked any more. */
+	if (size != OP_NO_OFFSET && size - ret == c->size)
 		return c->size;
 	int64_t end = c->placed || t->ntasks > 1 ? OP_NO_OFFSET
 						 : fdtab_position(t->fdtab, &k->fd, fd);
