@@ -461,7 +461,7 @@ static int counted_result(const struct tracer *t, const struct task *k, int64_t 
 	int weight = syscalls[k->call.row].weight;
 	struct counters now;
 
-	if (!t->countable || !weight || k->unsure || k->call.quiet ||
+	if (!t->countable || !weight || k->unsure || k->call.quiet || k->base.calls < 0 ||
 		tracee_counters(k->process->pid, k->tid, &now) < 0)
 		return -ENODATA;
 	*ret = (now.bytes - k->base.bytes - k->mine.bytes) / weight;

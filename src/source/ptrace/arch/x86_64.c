@@ -14,6 +14,9 @@
 /* What restart codes there are: linux/errno.h, not exported to user space. */
 enum { RESTART_NOHAND = 514 };
 
+/* __USER32_CS of asm/segment.h: errors are negative in 32 bits then. */
+enum { CODE_32 = 0x23 };
+
 /* __X32_SYSCALL_BIT of asm/unistd.h. */
 enum { X32_BIT = 0x40000000 };
 
@@ -51,9 +54,8 @@ int tracee_last_result(pid_t tid, int64_t *ret)
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
 		return -errno;
-	/* Results of i386 that are errors are negative in their lower half. */
-	*ret = (int32_t)r.rax < 0 && (int32_t)r.rax >= -4095 ? (int32_t)r.rax
-							     : (int64_t)r.rax;
+	bool narrow = r.cs == CODE_32 && (int32_t)r.rax < 0 && (int32_t)r.rax >= -4095;
+	*ret = narrow ? (int32_t)r.rax : (int64_t)r.rax;
 	if ((int)r.orig_rax < 0 || *ret == -ENOSYS || *ret == -EINTR ||
 		op_interrupted(*ret))
 		return -ENODATA;
