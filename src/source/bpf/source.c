@@ -2,7 +2,6 @@
  * source.c - the eBPF source as seen from outside: open, step, stop, close
  */
 #include "bpf.h"
-#include "iops/diag.h"
 #include "iops/launch.h"
 #include "iops/run.h"
 #include "iops/sink.h"
@@ -10,7 +9,6 @@
 #include "iops/trace.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

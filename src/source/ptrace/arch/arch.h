@@ -7,8 +7,10 @@
 #ifndef IOPS_PTRACE_ARCH_H
 #define IOPS_PTRACE_ARCH_H
 
+#include "iops/op.h"
 #include "iops/syscalls.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,6 +36,12 @@ int tracee_unmask_eintr(pid_t tid);
  * was in none, or that was not made, or not over; -ENOSYS: the machine does not tell.
  */
 int tracee_last_result(pid_t tid, int64_t *ret);
+
+/* Of what stands for the result there: whether the call was made, and was over. */
+static inline bool is_last_result(int64_t ret)
+{
+	return ret != -ENOSYS && ret != -EINTR && !op_interrupted(ret);
+}
 
 /* At the entry of a call: skip it with ENOSYS, as the kernel does without a tracer. */
 int tracee_refuse_call(pid_t tid);

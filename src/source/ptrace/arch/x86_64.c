@@ -3,8 +3,6 @@
  */
 #include "arch.h"
 
-#include "iops/op.h"
-
 #include <errno.h>
 #include <linux/audit.h>
 #include <stddef.h>
@@ -56,10 +54,7 @@ int tracee_last_result(pid_t tid, int64_t *ret)
 		return -errno;
 	bool narrow = r.cs == CODE_32 && (int32_t)r.rax < 0 && (int32_t)r.rax >= -4095;
 	*ret = narrow ? (int32_t)r.rax : (int64_t)r.rax;
-	if ((int)r.orig_rax < 0 || *ret == -ENOSYS || *ret == -EINTR ||
-		op_interrupted(*ret))
-		return -ENODATA;
-	return 0;
+	return (int)r.orig_rax < 0 || !is_last_result(*ret) ? -ENODATA : 0;
 }
 
 int tracee_refuse_call(pid_t tid)

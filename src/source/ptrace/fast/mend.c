@@ -309,7 +309,7 @@ static bool has_returned(const struct user_regs_struct *r, const struct fast_rec
 	if (!kept && !between(r->rip, hook_post, hook_kept) &&
 		!between(r->rip, hook_new_post, hook_new_kept))
 		return false;
-	return !exact || !(ret == -ENOSYS || ret == -EINTR || op_interrupted(ret));
+	return !exact || is_last_result(ret);
 }
 
 /*
