@@ -48,6 +48,7 @@ uint32_t fdtab_path(struct fdtab *t, struct fd_task *task, int dirfd, const char
 
 /* A file that is known: its path, the id of its mount (statx(2); 0 unknown), what it is.
  */
+#define FDTAB_MOUNT_OF_PATH UINT64_MAX /* an id: that of the file system, by the path */
 struct stat;
 uint32_t fdtab_file(struct fdtab *t, struct fd_task *task, const char *path, size_t len,
 	uint64_t mount, const struct stat *is);

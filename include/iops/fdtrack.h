@@ -53,6 +53,7 @@ struct fd_table *fdtrack_table(struct fdtrack *t);
 struct fd_table *fdtrack_copy(struct fdtrack *t, const struct fd_table *of);
 struct fd_table *fdtrack_share(struct fd_table *of);
 void fdtrack_end(struct fdtrack *t, struct fd_table *table);
+bool fdtrack_is_shared(const struct fd_table *table);
 
 /* fd stands for something new, or for what another one does. 0 or -ENOMEM. */
 int fdtrack_open(

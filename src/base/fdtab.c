@@ -6,15 +6,15 @@
  * last time is the file looked up anew. A socket or a pipe without a name has no path
  * that could change: its inode is enough.
  */
+#include "mounts.h"
+
 #include "iops/fdtab.h"
-#include "iops/map.h"
 #include "iops/names.h"
 #include "iops/op.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,10 +41,7 @@ struct fdtab {
 	struct names *names;
 	struct fd_task head; /* most recently used first */
 	unsigned nopen;
-	struct map points;  /* mount id -> name of the mount point */
-	struct map systems; /* (major, minor) -> name of the type */
-	FILE *mountinfo;    /* our own, kept open; or NULL */
-	char *mounted;      /* what it said last */
+	struct mounts mounts;
 };
 
 struct fdinfo {
@@ -58,7 +55,7 @@ struct fdtab *fdtab_new(struct names *names)
 	struct fdtab *t = calloc(1, sizeof(*t));
 
 	if (t) {
-		t->names = names;
+		t->names = t->mounts.names = names;
 		t->head.next = t->head.prev = &t->head;
 	}
 	return t;
@@ -70,11 +67,7 @@ void fdtab_free(struct fdtab *t)
 		return;
 	while (t->head.next != &t->head)
 		fdtab_forget(t, t->head.next);
-	map_fini(&t->points);
-	map_fini(&t->systems);
-	free(t->mounted);
-	if (t->mountinfo)
-		fclose(t->mountinfo);
+	mounts_fini(&t->mounts);
 	free(t);
 }
 
@@ -188,162 +181,14 @@ static int read_info(struct fd_task *task, int fd, int *keep, struct fdinfo *in)
 	return parse_info(buf, in);
 }
 
-/* Blanks and the like are octal there: "\040". Cuts the field off; returns its length. */
-static size_t unescape(char *field)
-{
-	char *to = field;
-
-	for (char *p = field; *p && *p != ' ' && *p != '\n'; to++) {
-		bool octal = *p == '\\' && p[1] >= '0' && p[1] <= '3' && p[2] && p[3];
-		*to = octal ? (char)((p[1] - '0') << 6 | (p[2] - '0') << 3 | (p[3] - '0'))
-			    : *p;
-		p += octal ? 4 : 1;
-	}
-	*to = 0;
-	return to - field;
-}
-
-/* "36 35 98:0 /root /point options - type source ...\n": a line of mountinfo, proc(5). */
-struct mount_line {
-	uint64_t id, major, minor;
-	const char *rest, *end;
-};
-
-/* The first line of a text, and what comes behind it. NULL: there is none. */
-static const char *next_line(const char *text, struct mount_line *l)
-{
-	char *p;
-
-	if (!text || !(l->end = strchr(text, '\n')))
-		return NULL;
-	l->id = strtoull(text, &p, 10);
-	strtoull(p, &p, 10);
-	l->major = strtoull(p, &p, 10);
-	l->minor = strtoull(p + (*p == ':'), &p, 10);
-	l->rest = p;
-	return l->end + 1;
-}
-
-static void learn_system(struct fdtab *t, const struct mount_line *l)
-{
-	static const char dash[] = " - ";
-	const char *type = memmem(l->rest, l->end - l->rest, dash, sizeof(dash) - 1);
-
-	if (!type)
-		return;
-	type += sizeof(dash) - 1;
-	uint32_t name = names_add(t->names, type, strcspn(type, " \n"));
-	if (name)
-		map_put(&t->systems, l->major, l->minor, name);
-}
-
-/* The name of its mount point: the second field of what is left. 0: it has none. */
-static uint32_t point_of(struct fdtab *t, const struct mount_line *l)
-{
-	char point[PATH_MAX];
-	const char *from = l->rest + (*l->rest == ' ');
-
-	from += strcspn(from, " \n");
-	from += *from == ' ';
-	size_t len = strcspn(from, " \n");
-	if (!len || len >= sizeof(point))
-		return 0;
-	memcpy(point, from, len);
-	point[len] = 0;
-	return names_add(t->names, point, unescape(point));
-}
-
-/* All that a text says of a mount id. 0: nothing. */
-static uint32_t learn_mount(struct fdtab *t, const char *text, uint64_t id)
-{
-	struct mount_line l;
-	uint32_t name = 0;
-
-	while (!name && (text = next_line(text, &l)))
-		if (l.id == id && (name = point_of(t, &l))) {
-			learn_system(t, &l);
-			map_put(&t->points, id, 0, name);
-		}
-	return name;
-}
-
-/* A mountinfo from its beginning, to be freed. NULL: it cannot be read. */
-static char *read_mounts(FILE *f)
-{
-	char *text = NULL;
-	size_t size = 0;
-
-	rewind(f);
-	if (getdelim(&text, &size, 0, f) < 0) {
-		free(text);
-		text = NULL;
-	}
-	return text;
-}
-
 void fdtab_unmounted(struct fdtab *t)
 {
-	map_fini(&t->points);
-	map_fini(&t->systems);
-}
-
-/*
- * What is mounted where we are: read again only once that has changed, which poll(2) says
- * of the file. Ids are the same everywhere: mount namespaces(7) have no ids of their own.
- */
-static const char *our_mounts(struct fdtab *t)
-{
-	if (!t->mountinfo)
-		t->mountinfo = fopen("/proc/self/mountinfo", "re");
-	if (!t->mountinfo)
-		return NULL;
-	struct pollfd changed = { .fd = fileno(t->mountinfo), .events = POLLPRI };
-	if (poll(&changed, 1, 0) || !t->mounted) {
-		fdtab_unmounted(t);
-		free(t->mounted);
-		t->mounted = read_mounts(t->mountinfo);
-	}
-	return t->mounted;
-}
-
-/* The mount point of a mount id: if we have no such mount, by the task's own mountinfo.
- */
-static uint32_t mount_point(struct fdtab *t, pid_t tid, uint64_t id)
-{
-	uint32_t name = id ? map_get(&t->points, id, 0) : 0;
-	char path[48];
-
-	if (!name && id)
-		name = learn_mount(t, our_mounts(t), id);
-	if (name || !id)
-		return name;
-	snprintf(path, sizeof(path), "/proc/%d/mountinfo", tid);
-	FILE *f = fopen(path, "re");
-	char *text = f ? read_mounts(f) : NULL;
-	name = learn_mount(t, text, id);
-	free(text);
-	if (f)
-		fclose(f);
-	return name;
-}
-
-static uint32_t system_of(struct fdtab *t, const struct stat *st)
-{
-	const uint64_t most = major(st->st_dev), least = minor(st->st_dev);
-	uint32_t name = map_get(&t->systems, most, least);
-	struct mount_line l;
-
-	for (const char *text = t->mounted; !name && (text = next_line(text, &l));)
-		if (l.major == most && l.minor == least) {
-			learn_system(t, &l);
-			name = map_get(&t->systems, most, least);
-		}
-	return name;
+	mounts_changed(&t->mounts);
 }
 
 void fdtab_foresee(struct fdtab *t)
 {
-	our_mounts(t);
+	mounts_look(&t->mounts);
 }
 
 static uint8_t type_of(const struct stat *st, const char *path)
@@ -363,7 +208,7 @@ static uint32_t add_file(struct fdtab *t, const char *path, size_t len, uint32_t
 		.major = major(st->st_dev),
 		.minor = minor(st->st_dev),
 		.inode = st->st_ino,
-		.fs = system_of(t, st),
+		.fs = mounts_system(&t->mounts, st),
 		.type = type_of(st, path),
 	};
 
@@ -389,8 +234,8 @@ static void find_file(struct fdtab *t, struct fd_task *task, int fd, struct fd_s
 	/* Pipes, sockets and the like are on mounts of the kernel's own. */
 	uint32_t mount = 0;
 	if (*s->path == '/') {
-		our_mounts(t); /* it may be another one under the same id */
-		mount = mount_point(t, task->tid, in->mount);
+		mounts_look(&t->mounts); /* it may be another one under the same id */
+		mount = mounts_point(&t->mounts, task->tid, in->mount);
 	}
 	s->file = add_file(t, s->path, s->len, mount, &st);
 }
@@ -522,14 +367,18 @@ uint32_t fdtab_path(struct fdtab *t, struct fd_task *task, int dirfd, const char
 	else if (statx(AT_FDCWD, seen, 0, STATX_MNT_ID, &sx) < 0 ||
 		 !(sx.stx_mask & STATX_MNT_ID))
 		sx.stx_mnt_id = 0;
-	return add_file(
-		t, full, strlen(full), mount_point(t, task->tid, sx.stx_mnt_id), &st);
+	return add_file(t, full, strlen(full),
+		mounts_point(&t->mounts, task->tid, sx.stx_mnt_id), &st);
 }
 
 uint32_t fdtab_file(struct fdtab *t, struct fd_task *task, const char *path, size_t len,
 	uint64_t mount, const struct stat *is)
 {
-	return add_file(t, path, len, mount_point(t, task->tid, mount), is);
+	uint32_t point = mount == FDTAB_MOUNT_OF_PATH
+				 ? mounts_above(&t->mounts, path, len, is)
+				 : mounts_point(&t->mounts, task->tid, mount);
+
+	return add_file(t, path, len, point, is);
 }
 
 uint32_t fdtab_exe(struct fdtab *t, struct fd_task *task)

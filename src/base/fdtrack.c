@@ -126,6 +126,11 @@ struct fd_table *fdtrack_share(struct fd_table *of)
 	return of;
 }
 
+bool fdtrack_is_shared(const struct fd_table *table)
+{
+	return table->refs > 1;
+}
+
 void fdtrack_end(struct fdtrack *t, struct fd_table *table)
 {
 	(void)t;

@@ -4,7 +4,7 @@
  * Makes the calls of the scenario NAME through few sites, many times, in a way that is
  * hard on who patches them, and prints what a tracer must find. It fails if anything
  * in the process is not as it is without a tracer. The parts: hotcore.h, hotsig.h,
- * hotproc.h, hotfile.h, hotdir.h, hotmem.h and hotregs.h.
+ * hotproc.h, hotfile.h, hotask.h, hotdir.h, hotmem.h and hotregs.h.
  */
 #define _GNU_SOURCE       1
 #define _FILE_OFFSET_BITS 64
@@ -12,6 +12,7 @@
 #include "hotsig.h"
 #include "hotproc.h"
 #include "hotfile.h"
+#include "hotask.h"
 #include "hotdir.h"
 #include "hotmem.h"
 #include "hotregs.h"
@@ -54,6 +55,7 @@ static const struct scenario scenarios[] = {
 	S(rmdirs, 30),
 	S(jailed, 30),
 	S(reopen, 60),
+	S(asks, 50),
 	S(dups, 60),
 	S(dup_race, 30),
 	S(accepts, 0),

@@ -1,6 +1,14 @@
 /*
  * What a call leaves as it was, and what it refuses: a part of hot.c.
  */
+static void on_nothing(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)info;
+	(void)context;
+	nsignals++;
+}
+
 #ifdef __x86_64__
 /* clang-format off */
 enum { RAX, RBX, RCX, RDX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, R15,
@@ -24,13 +32,19 @@ u64 regs_in[NREGS], regs_out[NREGS], regs_stack;
 	"pop regs_out+8*16(%rip)\n pop %r15\n pop %r14\n pop %r13\n pop %r12\n"    \
 	"pop %rbp\n pop %rbx\n push $0x202\n popfq\n ret\n"
 
+#define NUMBER(name, nr)                                                           \
+	PROBE(probe_##name, "mov $" #nr ", %eax\n syscall\nafter_" #name ":\n")
+
 __asm__(".text\n"
-	PROBE(probe_number, "mov $1, %eax\n syscall\nafter_number:\n")
+	NUMBER(number, 1) NUMBER(open, 2) NUMBER(fstat, 5) NUMBER(fstatat, 262)
+	NUMBER(read, 0) NUMBER(close, 3)
 	PROBE(probe_gap, "mov regs_in(%rip), %eax\n nop\n syscall\nafter_gap: jmp 1f\n"
 			 ".balign 8, 0xcc\n .skip 16, 0xcc\n1:\n"));
 /* clang-format on */
-extern void probe_number(void), probe_gap(void);
-extern char after_number[], after_gap[];
+extern void probe_number(void), probe_gap(void), probe_open(void), probe_fstat(void),
+	probe_fstatat(void), probe_read(void), probe_close(void);
+extern char after_number[], after_gap[], after_open[], after_fstat[], after_fstatat[],
+	after_read[], after_close[];
 
 static u64 noise(void)
 {
@@ -57,6 +71,55 @@ static void same_regs(int i, long n, const char *pc)
 	}
 }
 
+/* One call with four arguments, all else as it comes. */
+static long with_noise(
+	void (*probe)(void), const char *after, long a, long b, long c, long d)
+{
+	for (int r = 0; r < FLAGS; r++)
+		regs_in[r] = noise();
+	regs_in[FLAGS] = 0x202 | (noise() & 0xcd5);
+	regs_in[RSP] = noise() >> 17;
+	regs_in[RDI] = a;
+	regs_in[RSI] = b;
+	regs_in[RDX] = c;
+	regs_in[R10] = d;
+	probe();
+	same_regs(a, regs_out[RAX], after);
+	return regs_out[RAX];
+}
+#define NOISY(call, ...) with_noise(probe_##call, after_##call, __VA_ARGS__)
+
+/* A call behind one that has opened something, which is asked then what it is; with
+ * signals at any moment, on a stack of their own. */
+static void regs_behind(struct me *m)
+{
+	static char room[65536];
+	const stack_t own = { .ss_sp = room, .ss_size = sizeof(room) };
+	struct f f = new_file("behind");
+	struct stat st;
+
+	put(m, f, 100);
+	MUST(sigaltstack(&own, NULL));
+	handle(SIGALRM, on_nothing, SA_ONSTACK | SA_RESTART);
+	every(100);
+	for (int i = 0; i < 400 * times; i++) {
+		st.st_size = -1;
+		long fd = NOISY(open, P("behind"), O_RDONLY, noise(), noise());
+		CHECK(fd >= 0);
+		if (i % 4 == 0)
+			CHECK(!NOISY(fstat, fd, P(&st), noise(), noise()));
+		if (i % 4 == 1)
+			CHECK(!NOISY(fstatat, fd, P(""), P(&st), 0x1000));
+		if (i % 4 == 2)
+			CHECK(NOISY(fstatat, fd, P("no"), P(&st), 0) == -ENOTDIR);
+		CHECK(i % 4 > 1 || st.st_size == 100);
+		CHECK(NOISY(read, fd, P(sink), 1 + i % 9, noise()) == 1 + i % 9);
+		book(m, READ, f, 1 + i % 9);
+		CHECK(!NOISY(close, fd, noise(), noise(), noise()));
+	}
+	every(0);
+}
+
 /* Any stack, any flags, any registers. */
 static void regs(struct me *m)
 {
@@ -68,6 +131,7 @@ static void regs(struct me *m)
 
 	MUST(mprotect(stack, 4096, PROT_READ | PROT_WRITE));
 	memset(stack, 's', 4096);
+	regs_behind(m);
 	for (int i = 0; i < 1200 * times; i++) {
 		for (int r = 0; r < FLAGS; r++)
 			regs_in[r] = noise();
@@ -90,14 +154,6 @@ static void regs(struct me *m)
 	}
 }
 #endif
-
-static void on_nothing(int sig, siginfo_t *info, void *context)
-{
-	(void)sig;
-	(void)info;
-	(void)context;
-	nsignals++;
-}
 
 /* Calls that must fail fail in the same way, and never by a signal. */
 static void refuse(struct me *m, struct f f, struct f r, struct f p[2])

@@ -39,14 +39,14 @@ seen() {	# what all the runs before have done, at once: that is quicker
 each='barrier|barrier 16 2 10 0|barrier 16 2 10 1|signals alt eintr|jump|jump alt eintr|cancel|births|execs|forks|killed|
 trap block|trap ignore|trap handle|faults|bad|regs'
 more='signals|stopcont|trap|outlive|files|rename|heirs|numbers|ignores|shorts|
-shorts signals|shorts filter|tsync|filtered|chdirs|cwds|fs_kin|rmdirs|jailed|jailed mounts|reopen|dups|dup_race|accepts|shared|append|
+shorts signals|shorts filter|tsync|filtered|chdirs|cwds|fs_kin|rmdirs|jailed|jailed mounts|reopen|asks|dups|dup_race|accepts|shared|append|
 seeks|late|kin|many|rights|limit_as|
 limit_files|gs|gs hot|far|jit|selfmod|selfmod part|reload|own_filter|own_filter hot|own_filter hot pc|
 tsc|tsc hot|dispatch|sigsys|int80|unmap|unmap protect|unmap over|unstub|unstub protect|unstub drop|unstub fork|scribble'
 # Not for what lies in text that others copy or write to, or what counts its own address
 # space: nobody who patches and maps can do that.
 hard='limit_as hot|jit text|scribble threads'
-on32='barrier 8 2 10 0|signals eintr|cancel|births|execs|forks|killed|bad|seeks|limit_files|trap handle'
+on32='barrier 8 2 10 0|signals eintr|cancel|births|execs|forks|killed|bad|seeks|limit_files|asks|trap handle'
 
 all_of() {	# program scenarios
 	prog=$1

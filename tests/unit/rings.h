@@ -79,7 +79,7 @@ static inline struct rig *rig_new(unsigned ntasks, pid_t pid, const char *want)
 		k->space->refs += i > 0;
 		k->space->rings = rings;
 		history_begin(&r->t, k, i ? &r->task[0] : NULL, true);
-		if (slot_take(r->t.fast, k) < 0)
+		if (slot_take(r->t.fast, k, 0) < 0)
 			abort();
 	}
 	return r;

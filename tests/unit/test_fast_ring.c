@@ -531,18 +531,18 @@ static void slots(void **state)
 	for (int i = 0; i < 2; i++)
 		more[i].space = rig->task[0].space;
 	assert_int_equal(f->nringed, 3);
-	assert_int_equal(slot_take(f, &more[0]), 0);
-	assert_int_equal(slot_take(f, &more[0]), 0); /* it has one */
+	assert_int_equal(slot_take(f, &more[0], 0), 0);
+	assert_int_equal(slot_take(f, &more[0], 0), 0); /* it has one */
 	assert_int_equal(f->nringed, 4);
 	assert_int_equal(more[0].slot.number, 3);
-	assert_int_equal(slot_take(f, &more[1]), -ENOSPC);
+	assert_int_equal(slot_take(f, &more[1], 0), -ENOSPC);
 	data(1, SYS_read, 1, 3, 1);
 	slot_give(f, &rig->task[1]);
 	slot_give(f, &rig->task[1]);
 	assert_int_equal(f->nringed, 3);
 	drain_all(&rig->t);
 	assert_int_equal(rig->nops, 0);
-	assert_int_equal(slot_take(f, &more[1]), 0);
+	assert_int_equal(slot_take(f, &more[1], 0), 0);
 	assert_int_equal(more[1].slot.number, 1);
 	assert_int_equal(more[1].slot.ctl->head, 0);
 	for (unsigned i = 0; i < f->nringed; i++)

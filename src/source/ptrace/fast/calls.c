@@ -126,8 +126,8 @@ struct syscall_set fast_concerned(bool second)
 
 unsigned fast_addresses(uint32_t out[FAST_CALLS])
 {
-	const uint8_t *after[FAST_CALLS] = { hook_post, hook_new_post,
-		hook_stat_sys + 2 };
+	const uint8_t *after[FAST_CALLS] = { hook_post, hook_new_post, hook_stat_sys + 2,
+		hook_pay_sys + 2 };
 
 	for (unsigned i = 0; i < FAST_CALLS; i++)
 		out[i] = HOOK_AT + (uint32_t)(after[i] - hook_code);

@@ -10,13 +10,19 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A ring at its next record. */
 struct cursor {
 	struct task *task;
 	uint64_t key, head;
-	bool flight;
+	bool flight; /* it is not in the ring yet */
 };
+
+static uint32_t state_of(const struct fast_rec *r)
+{
+	return __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
+}
 
 static uint64_t key_of(const struct fast *f, const struct fast_rec *r)
 {
@@ -58,10 +64,11 @@ static bool set(struct fast *f, struct cursor *c)
 
 	c->flight = s->tail == c->head;
 	if (c->flight) {
+		uint32_t state = state_of(r);
 		uint64_t t0 = r->t0;
-		c->key = t0;
-		return __atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == REC_BEGUN &&
-		       t0 != s->begun && t0 > s->ended;
+		c->key = state == REC_OWING ? r->t1 : t0;
+		return (state == REC_OWING || (state == REC_BEGUN && t0 != s->begun)) &&
+		       t0 > s->ended;
 	}
 	__builtin_prefetch((const char *)r + 512);
 	c->key = key_of(f, r);
@@ -81,16 +88,68 @@ static bool begin(struct tracer *t, struct cursor *c, struct task *k)
 	return set(t->fast, c);
 }
 
+static bool is_early(const struct slot *s, const struct fast_rec *r)
+{
+	return s->early && r->t0 == s->early;
+}
+
+/*
+ * What has opened a file and is still to ask what that is, which it may not do for long.
+ * Nothing but the task itself could close it, and its next call would change the state
+ * of the record before. false: it has.
+ */
+static bool take_owing(struct tracer *t, struct task *k, const struct fast_rec *r)
+{
+	union {
+		struct fast_rec rec;
+		uint8_t all[RING_SLACK];
+	} copy;
+	const int64_t unknown = -1; /* whatever may be there by now */
+	struct slot *s = &k->slot;
+
+	memcpy(&copy, r, R_NEW_PATH);
+	memcpy(&copy, r, rec_size(t->fast, &copy.rec));
+	memcpy(copy.all + R_NEW_STATX, &unknown, sizeof(unknown));
+	path_ask(t, k, &copy.rec);
+	if (state_of(r) != REC_OWING)
+		return false;
+	s->early = copy.rec.t0;
+	t->fast->when = s->ended = copy.rec.t1;
+	t->fast->records++;
+	if (!rec_may_be(t->fast, &copy.rec) || !decode_put(t, k, &copy.rec))
+		distrust(t, k);
+	return true;
+}
+
+/* Returns whether there may be another one by now, or the same at another time. */
+static bool take_begun(struct tracer *t, struct cursor *c)
+{
+	struct slot *s = &c->task->slot;
+	const struct fast_rec *r = slot_rec(s, s->tail);
+	uint32_t state = state_of(r);
+	bool sane;
+
+	if (state == REC_BEGUN) {
+		decode_begun(t, c->task, r);
+		return false;
+	}
+	if (state == REC_OWING && c->key == r->t1 && take_owing(t, c->task, r))
+		return false;
+	c->head = slot_head(s, &sane);
+	return sane;
+}
+
 static void take(struct tracer *t, struct cursor *c)
 {
 	struct slot *s = &c->task->slot;
 	const struct fast_rec *r = slot_rec(s, s->tail);
+	unsigned size = rec_size(t->fast, r);
 
-	if (c->flight) {
-		decode_begun(t, c->task, r);
+	if (is_early(s, r)) {
+		slot_took(t->fast, s, r,
+			size > c->head - s->tail ? c->head - s->tail : size);
 		return;
 	}
-	unsigned size = rec_size(t->fast, r);
 	t->fast->when = s->ended = r->t1;
 	t->fast->records++;
 	if (size > c->head - s->tail || !rec_may_be(t->fast, r) ||
@@ -134,9 +193,11 @@ static void merge(struct tracer *t, struct cursor *c, unsigned n, uint64_t until
 			break;
 		bool more = true;
 		while (more && c[i].key <= other && c[i].key < until) {
-			bool flight = c[i].flight;
-			take(t, &c[i]);
-			more = !flight && set(t->fast, &c[i]);
+			if (c[i].flight)
+				more = take_begun(t, &c[i]);
+			else
+				take(t, &c[i]);
+			more = more && set(t->fast, &c[i]);
 		}
 		if (!more)
 			c[i] = c[--n];

@@ -44,6 +44,9 @@ int fast_open(struct tracer *t, unsigned after, bool all)
 	fast_calls_index(f, &t->want);
 	if (t->dispatch)
 		fast_calls_free(f, &t->want);
+	/* Where fstat(2) comes by the hook, and all that may close what was opened does.
+	 */
+	f->ask_later = t->dispatch && t->launch ? ASK_LATER : 0;
 	if (!all)
 		f->shape[SYS_execve] = SHAPE_PASS;
 	fast_clock_start(&f->clock);
@@ -153,6 +156,8 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	bool shares = same(parent->tid, child->tid, KCMP_FILES);
 	if (!shares && spawn_is_plain(t, parent, child))
 		child->seen = false;
+	if (shares)
+		slot_asks_now(&parent->slot);
 	history_begin(t, child, child->seen || shares ? parent : NULL, shares);
 	child->files_copied = child->seen && !shares && parent->process->ntasks > 1;
 	child->regs_shared = parent->slot.ctl != NULL;
@@ -324,6 +329,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 		forbid_begin(t, k);
 	if (c->role == ROLE_RIGHTS && k->space)
 		setup_exec_stops(t, k);
+	if (c->role == ROLE_ROOT || c->role == ROLE_OWN)
+		slot_asks_now(&k->slot);
 	if (c->role == ROLE_PATH || c->role == ROLE_LINK) /* the paths of what others have
 							     done before hold yet */
 		drain_all(t);

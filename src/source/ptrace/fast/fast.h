@@ -201,6 +201,7 @@ struct slot {
 	unsigned renames; /* are among them, */
 	struct touches *touches; /* by their paths; NULL: none, or no memory */
 	uint64_t begun; /* time stamp of the record in flight whose file is known */
+	uint64_t early; /* ... of that which was taken while it was owing */
 	uint64_t ended; /* that of the end of the last one taken: none is older */
 	struct fd_open *held[2];
 };
@@ -240,7 +241,7 @@ struct fast {
 	struct guards *guards; /* NULL: what is dispatched dies with us */
 	struct fast_clock clock;
 	uint8_t shape[NSHAPES];
-	uint64_t ask_by;                   /* C_STATX */
+	uint64_t ask_by, ask_later; /* C_STATX, of any task; of one that is alone */
 	const struct fast_call *call[256]; /* by row; NULL: none */
 	unsigned after;                    /* stops of a site before it is patched */
 	struct filter_code {
@@ -299,7 +300,7 @@ static inline bool is_shape(const struct fast *f, uint64_t nr)
 
 /* calls.c: the calls that have to stop for us from the start on, or once there are rings
  * (second); and where the hook's own calls return to. */
-enum { FAST_CALLS = 3 };
+enum { FAST_CALLS = 4 };
 struct syscall_set fast_concerned(bool second);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 int call_open_flags(const uint64_t *arg, const char *name);
@@ -375,7 +376,8 @@ struct rings *rings_new(struct grave *grave, int fd, size_t size);
 struct rings *rings_get(struct rings *r);
 void rings_put(struct rings *r);
 void rings_bury(struct grave *g);
-int slot_take(struct fast *f, struct task *k);
+int slot_take(struct fast *f, struct task *k, uint64_t ask_by);
+void slot_asks_now(struct slot *s);
 void slot_give(struct fast *f, struct task *k);
 const struct fast_rec *slot_rec(const struct slot *s, uint64_t at);
 uint64_t slot_head(const struct slot *s, bool *sane);

@@ -27,6 +27,9 @@
 	.globl hook_fault_paths, hook_paths_at, hook_paths_end
 	.globl hook_path_end, hook_sys, hook_post, hook_kept, hook_done, hook_new_sys
 	.globl hook_new_post, hook_new_kept, hook_stat_sys, hook_new_end, hook_end
+	.globl hook_late, hook_late_end, hook_owes, hook_own_at, hook_own_end
+	.globl hook_own_sys, hook_own_post, hook_take_at, hook_take_end, hook_own_out
+	.globl hook_pay, hook_pay_saved, hook_pay_sys, hook_pay_end, hook_paid
 
 .macro restore_flags
 	movzwl	CTL(C_FLAGS), %eax
@@ -114,6 +117,111 @@ hook_exec_saved:
 hook_exec_end:
 
 /*
+ * A file was opened and has not been asked what it is: most programs do that next, by
+ * fstat(2), and what they are told will do. Any other call that is of interest comes
+ * behind a statx(2) of ours. Its record ends then; up to C_HEAD each step may be done again.
+ */
+.macro pay via
+	movl	$REC_ENDED, R_STATE(%r11)
+	movq	CTL(C_OWED), \via
+	movq	\via, CTL(C_HEAD)
+	movq	$0, CTL(C_OWED)
+.endm
+
+hook_owes:	/* rdx: the number of the call */
+	cmpq	$NSHAPES, %rdx
+	jae	hook_pay
+	cmpb	$SHAPE_FREE, SHAPES_AT(%rdx)
+	jne	hook_pay
+	movq	%rsi, %rcx
+	cmpl	$5, %edx
+	je	1f
+	cmpl	$262, %edx		/* newfstatat(fd, "", ..., AT_EMPTY_PATH) */
+	jne	hook_paid
+	cmpl	$0x1000, %r10d
+	jne	hook_paid
+	cmpq	$LOWEST, %rsi
+	jl	hook_paid
+hook_own_at:
+	cmpb	$0, (%rsi)
+hook_own_end:
+	jne	hook_paid
+	movq	CTL(C_RDX), %rcx
+1:	movq	CTL(C_REC), %r11
+	cmpl	%edi, R_RESULT(%r11)
+	jne	hook_paid
+	movq	%rcx, CTL(C_BUF)
+	restore_flags			/* from here on nothing touches them */
+	movq	CTL(C_RAX), %rax
+	movq	CTL(C_RDX), %rdx
+hook_own_sys:
+	syscall
+hook_own_post:
+	movq	%r11, CTL(C_R11)
+	movq	%rax, %rcx
+	jrcxz	1f
+	jmp	hook_own_out
+1:	movq	CTL(C_REC), %r11
+	movq	CTL(C_BUF), %rcx
+hook_take_at:
+	movl	32(%rcx), %edx		/* st_gid, st_mode */
+	movl	%edx, R_NEW_STAT(%r11)
+	movl	24(%rcx), %edx
+	movl	%edx, R_NEW_STAT+4(%r11)
+	movq	8(%rcx), %rdx		/* st_ino */
+	movq	%rdx, R_NEW_STAT+8(%r11)
+	movq	48(%rcx), %rdx		/* st_size */
+	movq	%rdx, R_NEW_STAT+16(%r11)
+	movq	40(%rcx), %rdx		/* st_rdev */
+	movq	%rdx, R_NEW_STAT+24(%r11)
+	movq	(%rcx), %rdx		/* st_dev */
+hook_take_end:
+	movq	%rdx, R_NEW_STAT+32(%r11)
+	movq	$STAT_OWN, R_NEW_STATX(%r11)
+	pay	%rdx
+hook_own_out:
+	movq	CTL(C_R11), %r11
+	movq	CTL(C_RDX), %rdx
+	movq	CTL(C_RET), %rcx
+	jmp	*%rcx
+
+hook_pay:
+	movq	%rdi, CTL(C_RDI)
+	movq	%rsi, CTL(C_RSI)
+	movq	%r8, CTL(C_R8)
+	movq	%r10, CTL(C_R10)
+hook_pay_saved:
+	movq	CTL(C_REC), %r11
+	movl	CTL(C_STATX), %esi
+	andl	$~(ASK_NO_PATH|ASK_LATER), %esi
+	cmpq	$0, CTL(C_STATX)
+	je	1f
+	movl	R_RESULT(%r11), %edi
+	movl	$0x5000, %edx		/* as below */
+	movl	$0x17ff, %r10d
+	movq	CTL(C_RING), %r8
+	addq	$C_STAT-RING_FROM, %r8
+	movl	$332, %eax
+hook_pay_sys:
+	syscall
+	movq	CTL(C_REC), %r11
+	keep	0x18, 0
+	keep	0x20, 8
+	keep	0x28, 16
+	keep	0x80, 24
+	keep	0x88, 32
+	keep	0x90, 40
+	movq	%rax, R_NEW_STATX(%r11)
+1:	pay	%rdx
+	movq	CTL(C_RDI), %rdi
+	movq	CTL(C_RSI), %rsi
+	movq	CTL(C_R8), %r8
+	movq	CTL(C_R10), %r10
+	movq	CTL(C_RAX), %rdx
+	jmp	hook_paid
+hook_pay_end:
+
+/*
  * Entered here where the tracer may die before the program does: then nobody keeps signal
  * handlers out of here any more. As long as it lives some byte of the word is not zero.
  */
@@ -137,6 +245,9 @@ hook_saved:
 	movw	%ax, CTL(C_FLAGS)
 hook_flagged:
 	movq	CTL(C_RAX), %rdx
+	cmpq	$0, CTL(C_OWED)
+	jne	hook_owes
+hook_paid:
 	cmpq	$NSHAPES, %rdx
 	jae	hook_pass
 	movsbl	SHAPES_AT(%rdx), %edx
@@ -370,8 +481,10 @@ hook_new_kept:	/* from here to the next label: arguments are in the record */
 	movl	CTL(C_STATX), %esi
 	testl	%esi, %esi
 	jz	3f
-	movl	%eax, %edi
-	andl	$~ASK_NO_PATH, %esi
+	testl	$ASK_LATER, %esi
+	jnz	hook_late
+5:	movl	%eax, %edi
+	andl	$~(ASK_NO_PATH|ASK_LATER), %esi
 	movl	$0x5000, %edx		/* AT_EMPTY_PATH, AT_STATX_DONT_SYNC */
 	movl	$0x17ff, %r10d		/* STATX_BASIC_STATS, STATX_MNT_ID */
 	movq	CTL(C_RING), %r8
@@ -402,6 +515,30 @@ hook_stat_sys:
 	leaq	(%rcx,%rdx), %rcx
 	movq	%rcx, CTL(C_HEAD)
 hook_new_end:
+	jmp	hook_done
+
+/* What is there to be read, and not made, cut or appended to, need not be asked at once. */
+hook_late:
+	movl	R_NR(%r11), %ecx
+	movzbl	SHAPES_AT(%rcx), %ecx
+	cmpl	$SHAPE_OPEN1, %ecx
+	ja	5b
+	movl	R_ARG+16(%r11), %edx
+	je	6f
+	cmpl	$2, R_NR(%r11)		/* open(2), not creat(2) */
+	jne	5b
+	movl	R_ARG+8(%r11), %edx
+6:	testl	$0x643, %edx		/* O_ACCMODE, O_CREAT, O_TRUNC, O_APPEND */
+	jnz	5b
+	movq	R_ARG+8(%r11), %rsi
+	movq	R_NEW_LEN(%r11), %rdx
+	leaq	R_NEW_PATH+1+63(%rdx), %rdx
+	andq	$-64, %rdx
+	addq	CTL(C_HEAD), %rdx
+	restore_flags
+	movl	$REC_OWING, R_STATE(%r11)
+	movq	%rdx, CTL(C_OWED)
+hook_late_end:
 	jmp	hook_done
 hook_fault_path:
 	xorl	%ecx, %ecx

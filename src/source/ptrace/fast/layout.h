@@ -79,7 +79,12 @@
 #define C_R8          0x58
 #define C_MASK        0x60 /* bytes of the ring, less one */
 #define C_STATX       0x68 /* by which path new descriptors are asked what they are; 0: not */
-#define ASK_NO_PATH   1     /* ... by NULL */
+#define ASK_NO_PATH   1 /* ... by NULL */
+#define ASK_LATER     2 /* ... if need be: at the next call */
+#define C_OWED        0x70 /* the head when what was opened last has been asked; 0: nothing */
+#define C_RDI         0x78
+#define C_R10         0x80
+#define C_BUF         0x88 /* where fstat(2) of the program writes to */
 #define C_STAT        0x100 /* struct statx; it stays in this CPU's cache, records do not */
 
 /* A record; what the shapes add begins at R_MORE. */
@@ -99,7 +104,8 @@
 #define R_TWO_SIZE    0x80
 
 #define R_NEW_LEN     0x40 /* of the path */
-#define R_NEW_STATX   0x48 /* its result */
+#define R_NEW_STATX   0x48 /* its result; or */
+#define STAT_OWN      1    /* what is kept is from the program's own fstat(2) */
 #define R_NEW_STAT    0x50 /* struct fast_stat */
 #define R_NEW_PATH    0x80
 #define PATH_LEN      4095
@@ -111,13 +117,14 @@
 #define REC_NONE      0
 #define REC_BEGUN     1
 #define REC_ENDED     2
+#define REC_OWING     3 /* has ended, but what it has opened is still to be asked */
 
 #ifndef __ASSEMBLER__
 #include <stdint.h>
 
 struct fast_ctl {
 	uint64_t ring, head, limit, rdx, ret, r11, rax, flags, rec, step, rsi, r8, mask;
-	uint64_t statx;
+	uint64_t statx, owed, rdi, r10, buf;
 };
 
 struct fast_rec {
@@ -127,7 +134,8 @@ struct fast_rec {
 	uint64_t arg[4];
 };
 
-/* Some of struct statx, eight bytes each. */
+/* Some of struct statx, eight bytes each; STAT_OWN: of struct stat, with two dev_t in
+ * place of the numbers of devices and no mnt_id. */
 struct fast_stat {
 	uint32_t gid;
 	uint16_t mode, spare;
@@ -145,7 +153,10 @@ extern const uint8_t hook_code[], hook_free[], hook_free_sys[], hook_free_post[]
 	hook_sum_at[], hook_sum_end[], hook_two_at[], hook_two_end[], hook_path_at[],
 	hook_path_end[], hook_sys[], hook_post[], hook_kept[], hook_done[],
 	hook_new_sys[], hook_new_post[], hook_new_kept[], hook_stat_sys[], hook_new_end[],
-	hook_end[], hook_mask_at[], hook_mask_end[];
+	hook_end[], hook_mask_at[], hook_mask_end[], hook_owes[], hook_own_at[],
+	hook_own_end[], hook_own_sys[], hook_own_post[], hook_take_at[], hook_take_end[],
+	hook_own_out[], hook_pay[], hook_pay_saved[], hook_pay_sys[], hook_pay_end[],
+	hook_paid[], hook_late[], hook_late_end[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],
 	setup_shut_trap[], setup_filter[], setup_filter_trap[], setup_orphan[],

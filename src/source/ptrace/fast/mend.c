@@ -17,6 +17,11 @@
 
 enum { FLAGS = 0x8d5 }; /* OF SF ZF AF PF CF */
 
+static bool between(uint64_t ip, const uint8_t *from, const uint8_t *to)
+{
+	return ip >= AT(from) && ip < AT(to);
+}
+
 static uint64_t flags_of(uint64_t word)
 {
 	return (word >> 8 & 0xd5) | (word & 1 ? 0x800 : 0);
@@ -43,7 +48,8 @@ static void before(struct user_regs_struct *r, const struct site *s,
 	if ((ip > AT(hook_special) && ip <= AT(hook_special_end)) ||
 		(ip >= AT(hook_fault_path) && ip < AT(hook_end)))
 		r->rsi = c->rsi;
-	rec->state = REC_NONE;
+	if (!c->owed) /* else it is that of the call before */
+		rec->state = REC_NONE;
 }
 
 static void finish(struct tracer *t, struct task *k, struct fast_rec *rec)
@@ -73,7 +79,8 @@ static void behind(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		rec->result = (int64_t)r->rax;
 	if (exact)
 		c->r11 = r->r11;
-	if (ip < AT(hook_done) || (open && ip < AT(hook_new_end)))
+	if (ip < AT(hook_done) || (open && ip < AT(hook_new_end)) ||
+		between(ip, hook_late, hook_late_end))
 		finish(t, k, rec);
 	if (open && !exact && ip >= AT(hook_new_kept)) {
 		r->rdi = rec->arg[0];
@@ -90,11 +97,6 @@ static void behind(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		r->orig_rax = -1;
 }
 
-static bool between(uint64_t ip, const uint8_t *from, const uint8_t *to)
-{
-	return ip >= AT(from) && ip < AT(to);
-}
-
 /* A pointer of the program's that leads nowhere: the call itself is to say so. */
 static uint64_t after_fault(uint64_t ip)
 {
@@ -108,6 +110,10 @@ static uint64_t after_fault(uint64_t ip)
 		return AT(hook_free);
 	if (between(ip, hook_path_at, hook_path_end))
 		return AT(hook_fault_path);
+	if (between(ip, hook_own_at, hook_own_end))
+		return AT(hook_paid);
+	if (between(ip, hook_take_at, hook_take_end))
+		return AT(hook_own_out);
 	return 0;
 }
 
@@ -158,6 +164,42 @@ static void in_exec(
 	r->rip = s->at;
 }
 
+/* Before what is owed is asked, or meanwhile: the call has not been made. */
+static void in_pay(
+	struct user_regs_struct *r, const struct site *s, const struct fast_ctl *c)
+{
+	if (r->rip >= AT(hook_pay_saved)) {
+		r->rdi = c->rdi;
+		r->rsi = c->rsi;
+		r->r8 = c->r8;
+		r->r10 = c->r10;
+	}
+	r->rax = c->rax;
+	r->rdx = c->rdx;
+	restore_flags(r, c);
+	r->orig_rax = -1;
+	r->rip = s->at;
+}
+
+/* The program's own fstat(2), and the taking of what it says. */
+static void in_own(
+	struct user_regs_struct *r, const struct site *s, const struct fast_ctl *c)
+{
+	if (r->rip < AT(hook_own_post)) {
+		r->rax = c->rax;
+		r->rdx = c->rdx;
+		restore_flags(r, c);
+		r->rip = s->at;
+		return;
+	}
+	if (r->rip > AT(hook_own_post)) {
+		r->r11 = c->r11;
+		r->orig_rax = -1;
+	}
+	r->rdx = c->rdx;
+	r->rip = r->rcx = s->at + 2;
+}
+
 /* In the hook: which site led there? The control words tell, or rcx at its entry. */
 static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
@@ -185,8 +227,16 @@ static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r
 		in_exec(r, s, c);
 		return true;
 	}
+	if (between(r->rip, hook_owes, hook_pay)) {
+		in_own(r, s, c);
+		return true;
+	}
+	if (between(r->rip, hook_pay, hook_pay_end)) {
+		in_pay(r, s, c);
+		return true;
+	}
 	bool told = (r->rip >= AT(hook_done) && r->rip < AT(hook_special)) ||
-		    r->rip == AT(hook_new_end);
+		    r->rip == AT(hook_new_end) || r->rip == AT(hook_late_end);
 	uint64_t at = told ? c->rec - c->ring : c->head;
 	struct fast_rec *rec =
 		(struct fast_rec *)(k->slot.ring + at % k->slot.size / R_SIZE * R_SIZE);

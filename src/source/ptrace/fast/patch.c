@@ -174,12 +174,28 @@ bool task_has_slot(const struct task *k, const struct user_regs_struct *r)
 	       r->gs_base == SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
 }
 
+/*
+ * Until its next call nobody but the task itself can close what it has opened, if it is
+ * alone with its descriptors. Where it is mounted its path says, if those mean what ours
+ * do.
+ */
+static uint64_t ask_by(struct tracer *t, struct task *k)
+{
+	const struct fast *f = t->fast;
+
+	if (k->space->locked)
+		return 0;
+	bool alone = f->ask_later && k->files && !fdtrack_is_shared(k->files) &&
+		     !root_of(t, k) && !mounts_of(t, k);
+	return f->ask_by | (alone ? f->ask_later : 0);
+}
+
 /* A task of its own finds its slot through gs, unless the program uses that. */
 static void give_slot(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
 	bool free = !r->gs_base || (r->gs_base >= HOOK_AT && r->gs_base < WINDOW_END);
 
-	if (!free || k->slotless || slot_take(t->fast, k) < 0)
+	if (!free || k->slotless || slot_take(t->fast, k, ask_by(t, k)) < 0)
 		return;
 	r->gs_base = SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
 }

@@ -33,6 +33,22 @@ static struct statx as_statx(const struct fast_stat *s)
 	return x;
 }
 
+/* What the program has asked itself. */
+static struct statx from_own(const struct fast_stat *s)
+{
+	struct statx x = as_statx(s);
+	dev_t dev, rdev;
+
+	memcpy(&dev, &s->dev_major, sizeof(dev));
+	memcpy(&rdev, &s->rdev_major, sizeof(rdev));
+	x.stx_dev_major = major(dev);
+	x.stx_dev_minor = minor(dev);
+	x.stx_rdev_major = major(rdev);
+	x.stx_rdev_minor = minor(rdev);
+	x.stx_mnt_id = FDTAB_MOUNT_OF_PATH;
+	return x;
+}
+
 static struct fast_stat as_kept(const struct statx *x)
 {
 	struct fast_stat s;
@@ -296,7 +312,8 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	history_closed(t, k, (int)r->result, r->t1);
 	memcpy(&got, more + R_NEW_STATX, sizeof(got));
 	memcpy(&kept, more + R_NEW_STAT, sizeof(kept));
-	struct statx x = as_statx(&kept);
+	struct statx x = got == STAT_OWN ? from_own(&kept) : as_statx(&kept);
+	got = got == STAT_OWN ? 0 : got;
 	if (got && c->cuts && call_open_flags(r->arg, c->name) & O_TRUNC)
 		ends_forget_all(t->fast);
 	/* To be asked when it is used, if it is there still. */

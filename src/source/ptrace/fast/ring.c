@@ -102,8 +102,16 @@ static void unlist(struct fast *f, struct task *k)
 	k->slot.listed = 0;
 }
 
-/* A slot of the rings of its address space, ready for use. 0 or -errno. */
-int slot_take(struct fast *f, struct task *k)
+/* From now on, of a task that stands still: it is not alone any more, or elsewhere. */
+void slot_asks_now(struct slot *s)
+{
+	if (s->ctl)
+		s->ctl->statx &= ~(uint64_t)ASK_LATER;
+}
+
+/* A slot of the rings of its address space, ready for use; ask_by: C_STATX. 0 or -errno.
+ */
+int slot_take(struct fast *f, struct task *k, uint64_t ask_by)
 {
 	struct rings *r = k->space->rings;
 	struct slot *s = &k->slot;
@@ -120,14 +128,14 @@ int slot_take(struct fast *f, struct task *k)
 	s->ctl = (struct fast_ctl *)(r->base + (size_t)s->number * SLOT_SIZE);
 	s->ring = (uint8_t *)s->ctl + RING_FROM;
 	s->size = RING_SIZE;
-	s->tail = s->begun = s->looked = 0;
+	s->tail = s->begun = s->early = s->looked = 0;
 	s->ended = fast_tsc(); /* what lies there is of others */
 	s->renames = 0;
 	*s->ctl = (struct fast_ctl){
 		.ring = SLOTS_AT + (uint64_t)s->number * SLOT_SIZE + RING_FROM,
 		.limit = RING_SIZE - RING_SLACK,
 		.mask = RING_SIZE - 1,
-		.statx = k->space->locked ? 0 : f->ask_by,
+		.statx = ask_by,
 	};
 	((struct fast_rec *)s->ring)->state = REC_NONE;
 	return 0;
@@ -179,7 +187,8 @@ void slot_grow(struct slot *s)
 {
 	bool sane;
 
-	if (s->size == RING_MAX || slot_head(s, &sane) != s->tail || !sane)
+	if (s->size == RING_MAX || slot_head(s, &sane) != s->tail || !sane ||
+		s->ctl->owed)
 		return;
 	s->size = RING_MAX;
 	s->begun = 0;
