@@ -1,9 +1,9 @@
 /*
- * Files that are opened to be read, and asked what they are or not: a part of hot.c.
+ * Files that are opened, and asked what they are or not: a part of hot.c.
  */
-/* What is opened to be read may be asked what it is, and mostly is. */
+/* What is opened may be asked what it is, and mostly is. */
 enum { ASKED = 5 };
-static struct f asked[ASKED];
+static struct f asked[ASKED], made[ASKED];
 static struct me asker;
 
 static int asked_open(int n, int dir)
@@ -18,6 +18,25 @@ static int asked_open(int n, int dir)
 static void asked_read(struct me *m, int fd, int n, long bytes)
 {
 	get(m, (struct f){ fd, asked[n].id }, bytes);
+}
+
+/* One that is made to be written to, or is there, or was and is made anew. */
+static void asked_write(struct me *m, long i)
+{
+	int n = i % ASKED, is_new = i / ASKED % 2 == 0;
+	char name[16];
+	struct stat st;
+
+	sprintf(name, "made%d", n);
+	if (is_new && i >= ASKED)
+		MUST(unlink(name));
+	int fd = MUST(open(name, O_WRONLY | O_CREAT | (is_new ? O_EXCL : 0), 0600));
+	if (i < ASKED)
+		made[n].id = file_id(fd);
+	if (i % 3)
+		MUST(fstat(fd, &st));
+	put(m, (struct f){ fd, made[n].id }, 1 + i % 4);
+	MUST(close(fd));
 }
 
 static void ask_in_between(int sig, siginfo_t *info, void *context)
@@ -115,6 +134,7 @@ static void asks(struct me *m)
 		int n = ask(m, how == 5 && i % 50 ? 7 : how, fd, i % (ASKED - 1), dir);
 		asked_read(m, fd, n, 1 + i % 3);
 		MUST(close(fd));
+		asked_write(m, i);
 	}
 	every(0);
 	for (long i = 0; i < 30 * times; i++) { /* from now on a thread may do it */

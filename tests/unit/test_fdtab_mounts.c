@@ -24,8 +24,9 @@ enum { NOT_ALLOWED = 77 };
 /* When it is looked what is mounted, but for when a file is asked about. */
 enum foreseen { NEVER, ELSEWHERE, HERE };
 
-/* Whether a new file there is said to be on a tmpfs of that name. */
-static bool is_on(struct fdtab *tab, struct names *names, const char *mount)
+/* Whether a new file there is said to be on a tmpfs of that name; ours: also where the
+ * kernel is not asked. */
+static bool is_on(struct fdtab *tab, struct names *names, const char *mount, bool ours)
 {
 	struct fd_task self = { .tid = getpid() };
 	struct fd_view v;
@@ -35,10 +36,35 @@ static bool is_on(struct fdtab *tab, struct names *names, const char *mount)
 	int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 	fdtab_ask(tab, &self, fd, &v);
 	const struct file *f = v.file ? names_file(names, v.file) : NULL;
+	struct stat st = { 0 };
+	bool same =
+		!ours || (!fstat(fd, &st) && fdtab_file(tab, &self, path, strlen(path),
+						     FDTAB_MOUNT_OF_PATH, &st) == v.file);
 	close(fd);
 	fdtab_forget(tab, &self);
-	return f && !strcmp(names_get(names, f->mount), mount) &&
+	return same && f && !strcmp(names_get(names, f->mount), mount) &&
 	       !strcmp(names_get(names, f->fs), "tmpfs");
+}
+
+/* The same file system at another place, below itself, and over itself. */
+static int bind_some(
+	struct fdtab *tab, struct names *names, const char *of, const char *at)
+{
+	char below[PATH_MAX + 8], again[PATH_MAX + 16];
+
+	snprintf(below, sizeof(below), "%s/below", of);
+	snprintf(again, sizeof(again), "%s/again", below);
+	if (mount(of, at, NULL, MS_BIND, NULL) < 0)
+		return 4;
+	if (!is_on(tab, names, at, true) || !is_on(tab, names, of, true))
+		return 5;
+	if (mkdir(below, 0700) < 0 || mkdir(again, 0700) < 0 ||
+		mount(again, below, NULL, MS_BIND, NULL) < 0)
+		return 6;
+	return is_on(tab, names, below, true) && is_on(tab, names, of, true) &&
+			       is_on(tab, names, at, true)
+		       ? 0
+		       : 7;
 }
 
 /* In a child, in a mount namespace of its own. */
@@ -47,6 +73,7 @@ static int mount_some(const char *dir, enum foreseen foreseen)
 	struct names *names = names_new();
 	struct fdtab *tab = fdtab_new(names);
 	char at[3][PATH_MAX];
+	bool ours = foreseen != ELSEWHERE;
 	int err = 0;
 
 	if (foreseen == ELSEWHERE)
@@ -65,9 +92,12 @@ static int mount_some(const char *dir, enum foreseen foreseen)
 		snprintf(at[i], sizeof(at[i]), "%s/%d", dir, i);
 		if (mkdir(at[i], 0700) < 0 || mount("none", at[i], "tmpfs", 0, NULL) < 0)
 			err = 1;
-		else if (!is_on(tab, names, at[i]) || !is_on(tab, names, at[0]))
+		else if (!is_on(tab, names, at[i], ours) ||
+			 !is_on(tab, names, at[0], ours))
 			err = 2;
 	}
+	if (!err && ours)
+		err = bind_some(tab, names, at[0], at[1]);
 	fdtab_free(tab);
 	names_free(names);
 	return err;

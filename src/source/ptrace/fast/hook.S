@@ -517,7 +517,8 @@ hook_stat_sys:
 hook_new_end:
 	jmp	hook_done
 
-/* What is there to be read, and not made, cut or appended to, need not be asked at once. */
+/* What is neither cut nor appended to, so that its size matters, need not be asked at
+ * once. */
 hook_late:
 	movl	R_NR(%r11), %ecx
 	movzbl	SHAPES_AT(%rcx), %ecx
@@ -528,7 +529,7 @@ hook_late:
 	cmpl	$2, R_NR(%r11)		/* open(2), not creat(2) */
 	jne	5b
 	movl	R_ARG+8(%r11), %edx
-6:	testl	$0x643, %edx		/* O_ACCMODE, O_CREAT, O_TRUNC, O_APPEND */
+6:	testl	$0x600, %edx		/* O_TRUNC, O_APPEND */
 	jnz	5b
 	movq	R_ARG+8(%r11), %rsi
 	movq	R_NEW_LEN(%r11), %rdx

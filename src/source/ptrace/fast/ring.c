@@ -15,8 +15,10 @@
 #include <unistd.h>
 
 _Static_assert(sizeof(struct fast_rec) == R_SIZE, "hook.S and C agree about a record");
-_Static_assert(
-	offsetof(struct fast_ctl, statx) == C_STATX, "... and about control words");
+_Static_assert(offsetof(struct fast_ctl, statx) == C_STATX &&
+		       offsetof(struct fast_ctl, buf) == C_BUF &&
+		       sizeof(struct fast_ctl) <= C_STAT,
+	"... and about control words");
 _Static_assert(sizeof(struct fast_stat) == R_NEW_PATH - R_NEW_STAT,
 	"... and about what is kept of struct statx");
 
