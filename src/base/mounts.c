@@ -30,7 +30,7 @@ static size_t unescape(char *field)
 
 /* "36 35 98:0 /root /point options - type source ...\n": a line of mountinfo, proc(5). */
 struct mount_line {
-	uint64_t id, major, minor;
+	uint64_t id, parent, major, minor;
 	const char *rest, *end;
 };
 
@@ -42,21 +42,28 @@ static const char *next_line(const char *text, struct mount_line *l)
 	if (!text || !(l->end = strchr(text, '\n')))
 		return NULL;
 	l->id = strtoull(text, &p, 10);
-	strtoull(p, &p, 10);
+	l->parent = strtoull(p, &p, 10);
 	l->major = strtoull(p, &p, 10);
 	l->minor = strtoull(p + (*p == ':'), &p, 10);
 	l->rest = p;
 	return l->end + 1;
 }
 
-static void learn_system(struct mounts *m, const struct mount_line *l)
+/* Ends with a blank or the line. NULL: there is none. */
+static const char *type_of(const struct mount_line *l)
 {
 	static const char dash[] = " - ";
 	const char *type = memmem(l->rest, l->end - l->rest, dash, sizeof(dash) - 1);
 
+	return type ? type + sizeof(dash) - 1 : NULL;
+}
+
+static void learn_system(struct mounts *m, const struct mount_line *l)
+{
+	const char *type = type_of(l);
+
 	if (!type)
 		return;
-	type += sizeof(dash) - 1;
 	uint32_t name = names_add(m->names, type, strcspn(type, " \n"));
 	if (name)
 		map_put(&m->systems, l->major, l->minor, name);
@@ -160,6 +167,18 @@ uint32_t mounts_point(struct mounts *m, pid_t tid, uint64_t id)
 	return name;
 }
 
+/* Of a subvolume, or of what an overlay shows. */
+static bool is_odd(const struct mount_line *l)
+{
+	static const char *const odd[] = { "btrfs ", "overlay " };
+	const char *type = type_of(l);
+
+	for (size_t i = 0; type && i < sizeof(odd) / sizeof(*odd); i++)
+		if (!strncmp(type, odd[i], strlen(odd[i])))
+			return true;
+	return false;
+}
+
 /* All that is mounted, in the order of the text. Without memory: what there is room for.
  */
 static void list(struct mounts *m, const char *text)
@@ -178,8 +197,8 @@ static void list(struct mounts *m, const char *text)
 				return;
 			m->spot = more;
 		}
-		m->spot[m->nspots++] =
-			(struct mount_spot){ l.major, l.minor, point_of(m, &l) };
+		m->spot[m->nspots++] = (struct mount_spot){ l.id, l.parent, l.major,
+			l.minor, point_of(m, &l), is_odd(&l) };
 	}
 }
 
@@ -191,39 +210,84 @@ static bool is_below(const char *path, size_t len, const char *point)
 	return n <= len && !memcmp(path, point, n) && (n == len || path[n] == '/');
 }
 
-/* Of some file system or, 0, of any: the last of the longest. */
-static uint32_t longest(
+static bool has_above(const struct mounts *m, const struct mount_spot *s, uint64_t id)
+{
+	for (size_t steps = 0; s && steps < m->nspots; steps++) {
+		if (s->id == id)
+			return true;
+		const struct mount_spot *up = NULL;
+		for (size_t i = 0; !up && i < m->nspots; i++)
+			if (m->spot[i].id == s->parent && s->parent != s->id)
+				up = &m->spot[i];
+		s = up;
+	}
+	return false;
+}
+
+/* Whether something that is mounted over it, or over what it is in, hides it. */
+static bool is_hidden(const struct mounts *m, const struct mount_spot *s)
+{
+	const char *point = names_get(m->names, s->point);
+
+	for (size_t i = 0; i < m->nspots; i++) {
+		const struct mount_spot *by = &m->spot[i];
+		if (by->point &&
+			is_below(point, strlen(point), names_get(m->names, by->point)) &&
+			!has_above(m, s, by->id))
+			return true;
+	}
+	return false;
+}
+
+static bool is_of(const struct mount_spot *s, const struct stat *is)
+{
+	return s->major == major(is->st_dev) && s->minor == minor(is->st_dev);
+}
+
+/* The longest that a path is below; is: of that file system, or NULL: of any. */
+static const struct mount_spot *longest(
 	const struct mounts *m, const struct stat *is, const char *path, size_t len)
 {
-	uint32_t best = 0, only = 0;
+	const struct mount_spot *best = NULL;
 	size_t most = 0;
-	unsigned n = 0;
 
 	for (size_t i = 0; i < m->nspots; i++) {
 		const struct mount_spot *s = &m->spot[i];
-		if (is &&
-			(s->major != major(is->st_dev) || s->minor != minor(is->st_dev)))
+		const char *point = names_get(m->names, s->point);
+		size_t n = strlen(point);
+		if (!s->point || (is && !is_of(s, is)) || !is_below(path, len, point) ||
+			(best && n < most) || is_hidden(m, s))
 			continue;
-		const char *name = names_get(m->names, s->point);
-		only = n++ ? 0 : s->point;
-		if (!s->point || !is_below(path, len, name) || strlen(name) < most)
-			continue;
-		most = strlen(name);
-		best = s->point;
+		most = n;
+		best = s;
 	}
-	return only ? only : best;
+	return best;
+}
+
+/* memfd_create(2), by way of a link below /proc. */
+static bool is_unmounted(const char *path, size_t len)
+{
+	static const char memfd[] = "/memfd:";
+
+	return len >= sizeof(memfd) - 1 && !memcmp(path, memfd, sizeof(memfd) - 1);
 }
 
 uint32_t mounts_above(
 	struct mounts *m, const char *path, size_t len, const struct stat *is)
 {
+	const struct mount_spot *only = NULL, *best;
 	const char *text = mounts_look(m);
+	unsigned n = 0;
 
 	if (!m->nspots)
 		list(m, text);
-	uint32_t point = longest(m, is, path, len);
-	/* A subvolume of btrfs has a number that no mount has. */
-	return point || *path != '/' ? point : longest(m, NULL, path, len);
+	for (size_t i = 0; i < m->nspots; i++)
+		if (is_of(&m->spot[i], is) && !n++)
+			only = &m->spot[i];
+	if (n == 1)
+		return only->point;
+	best = longest(m, n ? is : NULL, path, len);
+	return best && (n || (best->odd && !is_unmounted(path, len))) ? best->point : 0;
 }
 
 uint32_t mounts_system(struct mounts *m, const struct stat *st)

@@ -6,6 +6,7 @@
 
 #include "iops/map.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,8 +16,9 @@ struct names;
 struct stat;
 
 struct mount_spot {
-	uint64_t major, minor;
+	uint64_t id, parent, major, minor;
 	uint32_t point; /* name of the mount point; 0: none */
+	bool odd;       /* stat(2) tells other numbers of devices there */
 };
 
 /* All zero but for names, to begin with. */

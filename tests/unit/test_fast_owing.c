@@ -181,15 +181,26 @@ static void by_the_program(void **state)
 	assert_int_equal(file_of(0)->inode, st.st_ino);
 }
 
-/* What cannot be asked any more is not known, and nobody is to blame. */
-static void too_late(void **state)
+/* What we cannot ask the task will, and from then on at once. */
+static void left_to_the_task(void **state)
 {
+	struct fast_rec *rec = owing(0, 1, 1000);
+	struct fast_stat kept = { .mode = S_IFREG, .ino = 4711 };
+	const int64_t got = 0;
+
 	(void)state;
-	owing(0, 1, 1000);
-	data(1, 5, 1000);
+	rig->task[0].slot.ctl->statx = ASK_NO_PATH | ASK_LATER;
 	drain_all(&rig->t);
-	assert_int_equal(rig->nops, 1);
-	assert_int_equal(rig->op[0].file, 0);
+	assert_int_equal(rig->t.fast->records, 0);
+	assert_int_equal(rig->task[0].slot.ctl->statx, ASK_NO_PATH);
+	memcpy((uint8_t *)rec + R_NEW_STAT, &kept, sizeof(kept));
+	memcpy((uint8_t *)rec + R_NEW_STATX, &got, sizeof(got));
+	rec->state = REC_ENDED;
+	rig_done(rig, 0, rec);
+	data(0, 5, 1000);
+	drain_all(&rig->t);
+	assert_int_equal(rig->t.fast->records, 2);
+	assert_int_equal(file_of(0)->inode, 4711);
 	assert_int_equal(rig->nlost, 0);
 	assert_false(rig->task[0].distrusted);
 }
@@ -208,6 +219,10 @@ static void garbage(void **state)
 	rig->task[1].slot.ended = at(0);
 	rec->state = REC_OWING;
 	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 0);
+	assert_int_equal(rig->t.fast->records, 0);
+	rig_done(rig, 1, rec);
+	drain_all(&rig->t);
 	assert_true(rig->task[1].distrusted);
 	assert_int_equal(rig->nlost, 1);
 }
@@ -220,7 +235,7 @@ int main(void)
 		TEST(is_taken_once),
 		TEST(in_turn),
 		TEST(by_the_program),
-		TEST(too_late),
+		TEST(left_to_the_task),
 		TEST(garbage),
 	};
 

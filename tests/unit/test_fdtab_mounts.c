@@ -26,13 +26,14 @@ enum foreseen { NEVER, ELSEWHERE, HERE };
 
 /* Whether a new file there is said to be on a tmpfs of that name; ours: also where the
  * kernel is not asked. */
-static bool is_on(struct fdtab *tab, struct names *names, const char *mount, bool ours)
+static bool is_at(struct fdtab *tab, struct names *names, const char *dir,
+	const char *mount, bool ours)
 {
 	struct fd_task self = { .tid = getpid() };
 	struct fd_view v;
 	char path[PATH_MAX + 8];
 
-	snprintf(path, sizeof(path), "%s/file", mount);
+	snprintf(path, sizeof(path), "%s/file", dir);
 	int fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 	fdtab_ask(tab, &self, fd, &v);
 	const struct file *f = v.file ? names_file(names, v.file) : NULL;
@@ -44,6 +45,11 @@ static bool is_on(struct fdtab *tab, struct names *names, const char *mount, boo
 	fdtab_forget(tab, &self);
 	return same && f && !strcmp(names_get(names, f->mount), mount) &&
 	       !strcmp(names_get(names, f->fs), "tmpfs");
+}
+
+static bool is_on(struct fdtab *tab, struct names *names, const char *mount, bool ours)
+{
+	return is_at(tab, names, mount, mount, ours);
 }
 
 /* The same file system at another place, below itself, and over itself. */
@@ -61,10 +67,15 @@ static int bind_some(
 	if (mkdir(below, 0700) < 0 || mkdir(again, 0700) < 0 ||
 		mount(again, below, NULL, MS_BIND, NULL) < 0)
 		return 6;
-	return is_on(tab, names, below, true) && is_on(tab, names, of, true) &&
-			       is_on(tab, names, at, true)
-		       ? 0
-		       : 7;
+	if (!is_on(tab, names, below, true) || !is_on(tab, names, of, true) ||
+		!is_on(tab, names, at, true))
+		return 7;
+	/* Over what has mounts below it: they are hidden, though their paths are there.
+	 */
+	snprintf(again, sizeof(again), "%s/below", at);
+	if (mount(again, of, NULL, MS_BIND, NULL) < 0 || mkdir(below, 0700) < 0)
+		return 8;
+	return is_on(tab, names, of, true) && is_at(tab, names, below, of, true) ? 0 : 9;
 }
 
 /* In a child, in a mount namespace of its own. */

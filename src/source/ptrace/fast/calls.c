@@ -88,6 +88,9 @@ static const struct fast_call fast_calls[] = {
 	CALL(chroot, ROOT, PASS),
 	CALL(pivot_root, ROOT, PASS),
 	CALL(umount2, ROOT, PASS), /* nothing of it is looked at any more */
+	CALL(mount, ROOT, PASS),
+	CALL(move_mount, ROOT, PASS),
+	CALL(io_uring_setup, RING, PASS),
 	CALL(setns, ROOT, PASS),
 	CALL(mlockall, NONE, PASS),
 	CALL(unshare, OWN, PASS),

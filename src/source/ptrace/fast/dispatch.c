@@ -323,10 +323,11 @@ static bool was_sent_back(
 	struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
 	bool records = !(t->fast->shape[r->orig_rax] & SHAPE_FREE);
-	bool back = records && k->led == r->rip && k->led_head == k->slot.ctl->head;
+	uint64_t end = slot_end(&k->slot);
+	bool back = records && k->led == r->rip && k->led_head == end;
 
-	k->led = back ? 0 : r->rip;
-	k->led_head = k->slot.ctl->head;
+	k->led = records && !back ? r->rip : 0;
+	k->led_head = end;
 	return back;
 }
 

@@ -96,7 +96,7 @@ static bool is_early(const struct slot *s, const struct fast_rec *r)
 /*
  * What has opened a file and is still to ask what that is, which it may not do for long.
  * Nothing but the task itself could close it, and its next call would change the state
- * of the record before. false: it has.
+ * of the record before. false: it has. Where we may not ask, it is to do so by itself.
  */
 static bool take_owing(struct tracer *t, struct task *k, const struct fast_rec *r)
 {
@@ -108,16 +108,25 @@ static bool take_owing(struct tracer *t, struct task *k, const struct fast_rec *
 	struct slot *s = &k->slot;
 
 	memcpy(&copy, r, R_NEW_PATH);
-	memcpy(&copy, r, rec_size(t->fast, &copy.rec));
+	unsigned size = rec_size(t->fast, &copy.rec);
+	if (size > R_NEW_PATH)
+		memcpy(copy.all + R_NEW_PATH, (const uint8_t *)r + R_NEW_PATH,
+			size - R_NEW_PATH);
 	memcpy(copy.all + R_NEW_STATX, &unknown, sizeof(unknown));
-	path_ask(t, k, &copy.rec);
+	bool asked = path_ask(t, k, &copy.rec);
 	if (state_of(r) != REC_OWING)
 		return false;
+	if (!rec_may_be(t->fast, &copy.rec)) {
+		distrust(t, k);
+	} else if (!asked) {
+		slot_asks_now(s);
+		return true;
+	} else if (!decode_put(t, k, &copy.rec)) {
+		distrust(t, k);
+	}
 	s->early = copy.rec.t0;
 	t->fast->when = s->ended = copy.rec.t1;
 	t->fast->records++;
-	if (!rec_may_be(t->fast, &copy.rec) || !decode_put(t, k, &copy.rec))
-		distrust(t, k);
 	return true;
 }
 

@@ -329,8 +329,10 @@ bool fast_enter(struct tracer *t, struct task *k)
 		forbid_begin(t, k);
 	if (c->role == ROLE_RIGHTS && k->space)
 		setup_exec_stops(t, k);
-	if (c->role == ROLE_ROOT || c->role == ROLE_OWN)
+	if (c->role == ROLE_ROOT || c->role == ROLE_OWN || c->role == ROLE_RING)
 		slot_asks_now(&k->slot);
+	if (c->role == ROLE_RING)
+		return false;
 	if (c->role == ROLE_PATH || c->role == ROLE_LINK) /* the paths of what others have
 							     done before hold yet */
 		drain_all(t);

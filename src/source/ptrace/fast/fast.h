@@ -72,6 +72,7 @@ enum fast_role {
 	ROLE_ROOT,      /* ... or what all paths mean */
 	ROLE_OWN,       /* descriptors or directories are no longer shared */
 	ROLE_LOCK,      /* the target restricts itself: all is to be in place before */
+	ROLE_RING,      /* the kernel may open and close for it from now on */
 	ROLE_RIGHTS,    /* it may lose those that this takes: likewise */
 };
 
@@ -215,6 +216,12 @@ static inline bool slot_in_flight(const struct slot *s)
 		return false;
 	r = (const struct fast_rec *)(s->ring + s->tail % s->size);
 	return r->state == REC_BEGUN && r->t0 > s->ended;
+}
+
+/* How far it has come when what is owed is paid. */
+static inline uint64_t slot_end(const struct slot *s)
+{
+	return s->ctl->owed ? s->ctl->owed : s->ctl->head;
 }
 
 struct fast_clock {

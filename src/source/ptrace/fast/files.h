@@ -36,7 +36,7 @@ bool cut_unseen(struct tracer *t, struct task *k);
 void cut_end(struct tracer *t, struct task *k, const struct fast_call *c, int64_t ret);
 
 /* paths.c */
-void path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r);
+bool path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r);
 void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 uint32_t path_start(struct tracer *t, struct task *k, int dirfd);

@@ -83,7 +83,9 @@ static bool may_ask(const struct fast *f, const struct task *k)
 	bool inside = __atomic_load_n(&c->rec, __ATOMIC_ACQUIRE) - c->ring ==
 		      (head & (k->slot.size - 1));
 
-	return sane && inside && nr < NSHAPES && shape_opens(f->shape[nr]);
+	bool owes = r->state == REC_OWING; /* what may be asked later need not be */
+
+	return sane && inside && !owes && nr < NSHAPES && shape_opens(f->shape[nr]);
 }
 
 /* Threads between two instructions get a while to leave them, and a shorter one to come

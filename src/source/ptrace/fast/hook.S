@@ -136,6 +136,8 @@ hook_owes:	/* rdx: the number of the call */
 	movq	%rsi, %rcx
 	cmpl	$5, %edx
 	je	1f
+	cmpl	$426, %edx		/* io_uring_enter(2) may close it */
+	je	hook_pay
 	cmpl	$262, %edx		/* newfstatat(fd, "", ..., AT_EMPTY_PATH) */
 	jne	hook_paid
 	cmpl	$0x1000, %r10d

@@ -164,6 +164,19 @@ static void in_exec(
 	r->rip = s->at;
 }
 
+/* What was owed is known: its record is to be told, and not to be asked again. */
+static void settle(struct task *k)
+{
+	struct fast_ctl *c = k->slot.ctl;
+	uint64_t at = (c->rec - c->ring) % k->slot.size / R_SIZE * R_SIZE;
+	const struct fast_rec *rec = (const struct fast_rec *)(k->slot.ring + at);
+
+	if (!c->owed || (c->head != c->owed && rec->state != REC_ENDED))
+		return;
+	c->head = c->owed;
+	c->owed = 0;
+}
+
 /* Before what is owed is asked, or meanwhile: the call has not been made. */
 static void in_pay(
 	struct user_regs_struct *r, const struct site *s, const struct fast_ctl *c)
@@ -227,6 +240,8 @@ static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r
 		in_exec(r, s, c);
 		return true;
 	}
+	if (between(r->rip, hook_owes, hook_pay_end))
+		settle(k);
 	if (between(r->rip, hook_owes, hook_pay)) {
 		in_own(r, s, c);
 		return true;

@@ -59,8 +59,8 @@ static struct fast_stat as_kept(const struct statx *x)
 }
 
 /* A signal has stopped a task that stands still before it could ask what it has opened:
- * later there may be no such descriptor any more. */
-void path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r)
+ * later there may be no such descriptor any more. Returns whether it is known. */
+bool path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r)
 {
 	uint8_t *more = (uint8_t *)r;
 	uint32_t nr = rec_nr(r);
@@ -71,15 +71,16 @@ void path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r)
 
 	memcpy(&got, more + R_NEW_STATX, sizeof(got));
 	if (!shape_opens(shape) || r->result < 0 || !got)
-		return;
+		return !got;
 	snprintf(at, sizeof(at), "/proc/%d/fd/%d", k->tid, (int)r->result);
 	got = statx(
 		AT_FDCWD, at, AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID, &x);
 	if (got < 0)
-		return;
+		return false;
 	const struct fast_stat kept = as_kept(&x);
 	memcpy(more + R_NEW_STAT, &kept, sizeof(kept));
 	memcpy(more + R_NEW_STATX, &got, sizeof(got));
+	return true;
 }
 
 /* The name of the directory that a path starts from; 0: unknown. */
