@@ -198,7 +198,7 @@ static void list(struct mounts *m, const char *text)
 			m->spot = more;
 		}
 		m->spot[m->nspots++] = (struct mount_spot){ l.id, l.parent, l.major,
-			l.minor, point_of(m, &l), is_odd(&l) };
+			l.minor, point_of(m, &l), is_odd(&l), 0 };
 	}
 }
 
@@ -210,33 +210,44 @@ static bool is_below(const char *path, size_t len, const char *point)
 	return n <= len && !memcmp(path, point, n) && (n == len || path[n] == '/');
 }
 
-static bool has_above(const struct mounts *m, const struct mount_spot *s, uint64_t id)
-{
-	for (size_t steps = 0; s && steps < m->nspots; steps++) {
-		if (s->id == id)
-			return true;
-		const struct mount_spot *up = NULL;
-		for (size_t i = 0; !up && i < m->nspots; i++)
-			if (m->spot[i].id == s->parent && s->parent != s->id)
-				up = &m->spot[i];
-		s = up;
-	}
-	return false;
-}
-
-/* Whether something that is mounted over it, or over what it is in, hides it. */
-static bool is_hidden(const struct mounts *m, const struct mount_spot *s)
+static bool covers(
+	const struct mounts *m, const struct mount_spot *by, const struct mount_spot *s)
 {
 	const char *point = names_get(m->names, s->point);
 
+	return by->point &&
+	       is_below(point, strlen(point), names_get(m->names, by->point));
+}
+
+/* What is mounted on the same one as something further down the same path came later,
+ * else that would be mounted on it. */
+static bool is_buried(const struct mounts *m, struct mount_spot *s)
+{
+	struct mount_spot *parent = NULL;
+
+	if (s->buried)
+		return s->buried > 0;
+	s->buried = -1;
 	for (size_t i = 0; i < m->nspots; i++) {
-		const struct mount_spot *by = &m->spot[i];
-		if (by->point &&
-			is_below(point, strlen(point), names_get(m->names, by->point)) &&
-			!has_above(m, s, by->id))
-			return true;
+		struct mount_spot *by = &m->spot[i];
+		if (by->id == s->parent && by != s)
+			parent = by;
+		else if (by != s && by->parent == s->parent && covers(m, by, s))
+			s->buried = 1;
 	}
-	return false;
+	if (s->buried < 0 && parent && is_buried(m, parent))
+		s->buried = 1;
+	return s->buried > 0;
+}
+
+/* Whether no path leads there: another one is mounted over it, or over what it is on. */
+static bool is_hidden(const struct mounts *m, struct mount_spot *s)
+{
+	for (size_t i = 0; i < m->nspots; i++)
+		if (m->spot[i].parent == s->id && m->spot[i].point == s->point &&
+			&m->spot[i] != s)
+			return true;
+	return is_buried(m, s);
 }
 
 static bool is_of(const struct mount_spot *s, const struct stat *is)
@@ -246,13 +257,13 @@ static bool is_of(const struct mount_spot *s, const struct stat *is)
 
 /* The longest that a path is below; is: of that file system, or NULL: of any. */
 static const struct mount_spot *longest(
-	const struct mounts *m, const struct stat *is, const char *path, size_t len)
+	struct mounts *m, const struct stat *is, const char *path, size_t len)
 {
 	const struct mount_spot *best = NULL;
 	size_t most = 0;
 
 	for (size_t i = 0; i < m->nspots; i++) {
-		const struct mount_spot *s = &m->spot[i];
+		struct mount_spot *s = &m->spot[i];
 		const char *point = names_get(m->names, s->point);
 		size_t n = strlen(point);
 		if (!s->point || (is && !is_of(s, is)) || !is_below(path, len, point) ||

@@ -19,6 +19,7 @@ struct mount_spot {
 	uint64_t id, parent, major, minor;
 	uint32_t point; /* name of the mount point; 0: none */
 	bool odd;       /* stat(2) tells other numbers of devices there */
+	int8_t buried;  /* below what was mounted over it; -1: not, 0: not known yet */
 };
 
 /* All zero but for names, to begin with. */

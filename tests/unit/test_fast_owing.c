@@ -151,6 +151,26 @@ static void in_turn(void **state)
 	assert_int_equal(rig->op[1].offset, 0);
 }
 
+/* Whoever stands still may do anything next: what we cannot ask stays unknown. */
+static void where_it_stands(void **state)
+{
+	struct fast_rec *rec = owing(0, 1, 1000);
+
+	(void)state;
+	drain_task(&rig->t, &rig->task[1]);
+	assert_int_equal(rig->t.fast->records, 0);
+	drain_task(&rig->t, &rig->task[0]);
+	assert_int_equal(rig->t.fast->records, 1);
+	rig->task[0].slot.ctl->owed = rec_size(rig->t.fast, rec);
+	slot_settle(&rig->task[0].slot);
+	rig_next(rig, 0)->state = REC_NONE;
+	data(0, 5, 1000);
+	drain_all(&rig->t);
+	assert_int_equal(rig->t.fast->records, 2);
+	assert_int_equal(rig->op[0].file, 0);
+	assert_int_equal(rig->nlost, 0);
+}
+
 /* What fstat(2) has told the program. */
 static void by_the_program(void **state)
 {
@@ -236,6 +256,7 @@ int main(void)
 		TEST(in_turn),
 		TEST(by_the_program),
 		TEST(left_to_the_task),
+		TEST(where_it_stands),
 		TEST(garbage),
 	};
 

@@ -75,7 +75,12 @@ static int bind_some(
 	snprintf(again, sizeof(again), "%s/below", at);
 	if (mount(again, of, NULL, MS_BIND, NULL) < 0 || mkdir(below, 0700) < 0)
 		return 8;
-	return is_on(tab, names, of, true) && is_at(tab, names, below, of, true) ? 0 : 9;
+	if (!is_on(tab, names, of, true) || !is_at(tab, names, below, of, true))
+		return 9;
+	/* And again where one of those is: that is hidden, and hides nothing. */
+	if (mount(at, below, NULL, MS_BIND, NULL) < 0)
+		return 10;
+	return is_on(tab, names, below, true) && is_on(tab, names, of, true) ? 0 : 11;
 }
 
 /* In a child, in a mount namespace of its own. */

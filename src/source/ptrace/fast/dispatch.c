@@ -322,7 +322,7 @@ static int quit(struct tracer *t, struct task *k, uint64_t at)
 static bool was_sent_back(
 	struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
-	bool records = !(t->fast->shape[r->orig_rax] & SHAPE_FREE);
+	bool records = t->fast->shape[r->orig_rax] != SHAPE_FREE;
 	uint64_t end = slot_end(&k->slot);
 	bool back = records && k->led == r->rip && k->led_head == end;
 

@@ -96,9 +96,11 @@ static bool is_early(const struct slot *s, const struct fast_rec *r)
 /*
  * What has opened a file and is still to ask what that is, which it may not do for long.
  * Nothing but the task itself could close it, and its next call would change the state
- * of the record before. false: it has. Where we may not ask, it is to do so by itself.
+ * of the record before. false: it has. Where we may not ask, it is to do so by itself,
+ * unless it stands still: what it does next may be no call through the hook.
  */
-static bool take_owing(struct tracer *t, struct task *k, const struct fast_rec *r)
+static bool take_owing(
+	struct tracer *t, struct task *k, const struct fast_rec *r, bool stands)
 {
 	union {
 		struct fast_rec rec;
@@ -118,7 +120,7 @@ static bool take_owing(struct tracer *t, struct task *k, const struct fast_rec *
 		return false;
 	if (!rec_may_be(t->fast, &copy.rec)) {
 		distrust(t, k);
-	} else if (!asked) {
+	} else if (!asked && !stands) {
 		slot_asks_now(s);
 		return true;
 	} else if (!decode_put(t, k, &copy.rec)) {
@@ -131,7 +133,7 @@ static bool take_owing(struct tracer *t, struct task *k, const struct fast_rec *
 }
 
 /* Returns whether there may be another one by now, or the same at another time. */
-static bool take_begun(struct tracer *t, struct cursor *c)
+static bool take_begun(struct tracer *t, struct cursor *c, const struct task *stands)
 {
 	struct slot *s = &c->task->slot;
 	const struct fast_rec *r = slot_rec(s, s->tail);
@@ -142,7 +144,8 @@ static bool take_begun(struct tracer *t, struct cursor *c)
 		decode_begun(t, c->task, r);
 		return false;
 	}
-	if (state == REC_OWING && c->key == r->t1 && take_owing(t, c->task, r))
+	if (state == REC_OWING && c->key == r->t1 &&
+		take_owing(t, c->task, r, c->task == stands))
 		return false;
 	c->head = slot_head(s, &sane);
 	return sane;
@@ -193,7 +196,8 @@ static unsigned earliest(const struct cursor *c, unsigned n, uint64_t *other)
 	return first;
 }
 
-static void merge(struct tracer *t, struct cursor *c, unsigned n, uint64_t until)
+static void merge(struct tracer *t, struct cursor *c, unsigned n, uint64_t until,
+	const struct task *stands)
 {
 	while (n) {
 		uint64_t other;
@@ -203,7 +207,7 @@ static void merge(struct tracer *t, struct cursor *c, unsigned n, uint64_t until
 		bool more = true;
 		while (more && c[i].key <= other && c[i].key < until) {
 			if (c[i].flight)
-				more = take_begun(t, &c[i]);
+				more = take_begun(t, &c[i], stands);
 			else
 				take(t, &c[i]);
 			more = more && set(t->fast, &c[i]);
@@ -238,8 +242,8 @@ static void pace(struct fast *f, uint64_t now, unsigned most)
 		f->fill_ticks = f->fill_ticks < forever ? 2 * f->fill_ticks + 1 : forever;
 }
 
-/* All rings, up to now. Returns how full the fullest of them was, in RING_PARTS. */
-unsigned drain_all(struct tracer *t)
+/* stands: a task that does; or NULL. */
+static unsigned drain_rings(struct tracer *t, const struct task *stands)
 {
 	struct fast *f = t->fast;
 	struct cursor small[16], *c = small;
@@ -263,7 +267,7 @@ unsigned drain_all(struct tracer *t)
 		n++;
 	}
 	pace(f, until, most);
-	merge(t, c, n, until);
+	merge(t, c, n, until, stands);
 	found_soon(t);
 	for (unsigned i = 0; i < f->nringed; i++)
 		if (f->ringed[i]->slot.ctl->limit !=
@@ -272,6 +276,12 @@ unsigned drain_all(struct tracer *t)
 	if (c != small)
 		free(c);
 	return most;
+}
+
+/* All rings, up to now. Returns how full the fullest of them was, in RING_PARTS. */
+unsigned drain_all(struct tracer *t)
+{
+	return drain_rings(t, NULL);
 }
 
 /*
@@ -284,7 +294,7 @@ void drain_task(struct tracer *t, struct task *k)
 	struct cursor c;
 
 	if (t->fast->nringed <= FEW) {
-		drain_all(t);
+		drain_rings(t, k);
 		return;
 	}
 	if (!k->slot.ctl)
@@ -292,7 +302,7 @@ void drain_task(struct tracer *t, struct task *k)
 	t->fast->pass++;
 	fast_clock_look(&t->fast->clock);
 	if (begin(t, &c, k))
-		merge(t, &c, 1, UINT64_MAX);
+		merge(t, &c, 1, UINT64_MAX, k);
 	found_soon(t);
 	give_room(k);
 }

@@ -156,8 +156,10 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	bool shares = same(parent->tid, child->tid, KCMP_FILES);
 	if (!shares && spawn_is_plain(t, parent, child))
 		child->seen = false;
-	if (shares)
+	if (shares) {
 		slot_asks_now(&parent->slot);
+		slot_settle(&parent->slot);
+	}
 	history_begin(t, child, child->seen || shares ? parent : NULL, shares);
 	child->files_copied = child->seen && !shares && parent->process->ntasks > 1;
 	child->regs_shared = parent->slot.ctl != NULL;

@@ -385,6 +385,7 @@ void rings_put(struct rings *r);
 void rings_bury(struct grave *g);
 int slot_take(struct fast *f, struct task *k, uint64_t ask_by);
 void slot_asks_now(struct slot *s);
+void slot_settle(struct slot *s);
 void slot_give(struct fast *f, struct task *k);
 const struct fast_rec *slot_rec(const struct slot *s, uint64_t at);
 uint64_t slot_head(const struct slot *s, bool *sane);

@@ -83,7 +83,7 @@ static bool may_ask(const struct fast *f, const struct task *k)
 	bool inside = __atomic_load_n(&c->rec, __ATOMIC_ACQUIRE) - c->ring ==
 		      (head & (k->slot.size - 1));
 
-	bool owes = r->state == REC_OWING; /* what may be asked later need not be */
+	bool owes = r->state == REC_OWING; /* alone with its descriptors: no thread */
 
 	return sane && inside && !owes && nr < NSHAPES && shape_opens(f->shape[nr]);
 }

@@ -111,6 +111,17 @@ void slot_asks_now(struct slot *s)
 		s->ctl->statx &= ~(uint64_t)ASK_LATER;
 }
 
+/* What a task owes that stands still, outside the hook, has been taken: it is not to ask
+ * any more. */
+void slot_settle(struct slot *s)
+{
+	if (!s->ctl || !s->ctl->owed)
+		return;
+	((struct fast_rec *)slot_rec(s, s->ctl->head))->state = REC_ENDED;
+	s->ctl->head = s->ctl->owed;
+	s->ctl->owed = 0;
+}
+
 /* A slot of the rings of its address space, ready for use; ask_by: C_STATX. 0 or -errno.
  */
 int slot_take(struct fast *f, struct task *k, uint64_t ask_by)
