@@ -6,7 +6,7 @@
  * Each thread reads, writes, seeks, opens, waits and is interrupted by a timer, and
  * checks all results; another one forks, execs and vforks (not with -f; -n: without a
  * pause). -b: SIGSYS is blocked. Prints "good", or what went wrong. A line on standard
- * output says that it has begun.
+ * output says that it has begun. SIGTERM ends it before its time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -72,6 +72,12 @@ static void *work(void *arg)
 	return NULL;
 }
 
+static void on_term(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
 static void *families(void *arg)
 {
 	int status;
@@ -108,7 +114,8 @@ int main(int argc, char **argv)
 	sigset_t set;
 	int opt, births = 1, n = 0;
 	struct itimerval every = { { 0, 1000 }, { 0, 1000 } };
-	struct sigaction act = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	struct sigaction act = { .sa_handler = on_alarm, .sa_flags = SA_RESTART },
+			 term = { .sa_handler = on_term, .sa_flags = SA_RESTART };
 
 	sigemptyset(&set);
 	while ((opt = getopt(argc, argv, "bfn")) != -1) {
@@ -123,6 +130,7 @@ int main(int argc, char **argv)
 		return 2;
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	sigaction(SIGALRM, &act, NULL);
+	sigaction(SIGTERM, &term, NULL);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (long i = 0; i < atol(argv[optind]) && i < 64; i++)
 		CHECK(!pthread_create(&t[n++], NULL, work, (void *)i));
@@ -131,7 +139,7 @@ int main(int argc, char **argv)
 	setitimer(ITIMER_REAL, &every, NULL);
 	puts("begun");
 	struct timespec left = { atol(argv[optind + 1]), 0 };
-	while (nanosleep(&left, &left) < 0 && !wrong)
+	while (nanosleep(&left, &left) < 0 && !wrong && !stop)
 		;
 	stop = 1;
 	for (int i = 0; i < n; i++)

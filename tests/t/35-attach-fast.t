@@ -65,10 +65,15 @@ for _ in 1 2 3 4 5; do timeout 10 "$IOPS" attach -q -d 0.1 -o /dev/null $pid; do
 wait $pid
 is "SIGSYS is blocked" "$(tail -n 1 mixed.txt)" good
 
-# A child whose memory was copied while another thread's calls were being patched.
-begin -n 2 6
-i=0; while kill -0 $pid 2>/dev/null && timeout 10 "$IOPS" attach -q -d 0.03 -o /dev/null $pid 2>n.err; do i=$((i + 1)); done
-wait $pid
+# A child whose memory was copied while another thread's calls were being patched: more
+# than 20 times, and for six seconds.
+begin -n 2 120
+i=0; until=$(($(date +%s) + 6))
+while [ $i -le 20 ] || [ "$(date +%s)" -lt $until ]; do
+	timeout 10 "$IOPS" attach -q -d 0.03 -o /dev/null $pid || break
+	i=$((i + 1))
+done
+kill -TERM $pid; wait $pid
 is "forked while it is patched" "$? $(tail -n 1 mixed.txt) $((i > 20))" "0 good 1"
 
 # The tracer dies, once all sites are patched: the program goes on. (Not so sure of that
