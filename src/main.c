@@ -25,7 +25,7 @@
  *   report/         what is shown of the sums: column -> lines -> table, json, csv,
  *                   histogram; diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
- *                   fdtab and fdtrack (descriptors to files), input, wire, text,
+ *                   fdtab and fdtrack (descriptors to files), mounts, input, wire, text,
  *                   anon, slurp (small files), late (libraries), groups (of processes),
  *                   process (who lives), cpu (where a fork begins), prefault (memory
  *                   asked for at once)

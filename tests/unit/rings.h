@@ -62,8 +62,8 @@ static inline struct rig *rig_new(unsigned ntasks, pid_t pid, const char *want)
 	for (int abi = 0; abi < NABI; abi++)
 		syscall_index(abi, r->t.row[abi]);
 	int fd = (int)syscall(SYS_memfd_create, "rings", 2 /* MFD_ALLOW_SEALING */);
-	if (syscall_set_parse(&r->t.want, want, &bad) < 0 || fast_open(&r->t, 1, true) < 0 ||
-		fd < 0)
+	if (syscall_set_parse(&r->t.want, want, &bad) < 0 ||
+		fast_open(&r->t, 1, true) < 0 || fd < 0)
 		abort();
 	r->t.fast->clock = begun;
 	r->process = (struct process){ .pid = pid, .ntasks = ntasks, .started = true };
@@ -103,6 +103,27 @@ static inline struct fast_rec *rig_next(struct rig *r, unsigned i)
 	const struct slot *s = &r->task[i].slot;
 
 	return (struct fast_rec *)(s->ring + s->ctl->head % s->size);
+}
+
+/* A moment since the beginning. */
+static inline uint64_t rig_at(const struct rig *r, unsigned n)
+{
+	return r->t.fast->clock.tsc0 + n * 1000;
+}
+
+/* Fill in the next record of a ring; rig_done() makes it one. */
+static inline struct fast_rec *rig_begin(
+	struct rig *r, unsigned i, long nr, unsigned when, int64_t result)
+{
+	struct fast_rec *rec = rig_next(r, i);
+
+	memset(rec, 0, R_TWO_SIZE);
+	rec->nr = (uint32_t)nr;
+	rec->state = REC_ENDED;
+	rec->t0 = rig_at(r, when);
+	rec->t1 = rig_at(r, when) + 500;
+	rec->result = result;
+	return rec;
 }
 
 static inline void rig_done(struct rig *r, unsigned i, const struct fast_rec *rec)

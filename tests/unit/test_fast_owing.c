@@ -40,27 +40,9 @@ static int stop(void **state)
 	return unlink(name);
 }
 
-static uint64_t at(unsigned n)
-{
-	return rig->t.fast->clock.tsc0 + n * 1000;
-}
-
-static struct fast_rec *begin(unsigned i, long nr, unsigned when, int64_t result)
-{
-	struct fast_rec *rec = rig_next(rig, i);
-
-	memset(rec, 0, R_TWO_SIZE);
-	rec->nr = (uint32_t)nr;
-	rec->state = REC_ENDED;
-	rec->t0 = at(when);
-	rec->t1 = at(when) + 500;
-	rec->result = result;
-	return rec;
-}
-
 static void data(unsigned i, unsigned when, int of)
 {
-	struct fast_rec *rec = begin(i, SYS_read, when, 1);
+	struct fast_rec *rec = rig_begin(rig, i, SYS_read, when, 1);
 
 	rec->arg[0] = (uint64_t)of;
 	rec->arg[2] = 1;
@@ -70,7 +52,7 @@ static void data(unsigned i, unsigned when, int of)
 /* The next record of a ring: it has opened the file as that number, and owes the rest. */
 static struct fast_rec *owing(unsigned i, unsigned when, int as)
 {
-	struct fast_rec *rec = begin(i, SYS_openat, when, as);
+	struct fast_rec *rec = rig_begin(rig, i, SYS_openat, when, as);
 	uint8_t *more = (uint8_t *)rec;
 	uint64_t len = strlen(name);
 	int64_t got = -1;
@@ -81,7 +63,7 @@ static struct fast_rec *owing(unsigned i, unsigned when, int as)
 	memcpy(more + R_NEW_LEN, &len, sizeof(len));
 	memcpy(more + R_NEW_STATX, &got, sizeof(got));
 	memcpy(more + R_NEW_PATH, name, len + 1);
-	rig->task[i].slot.ended = at(when) - 1;
+	rig->task[i].slot.ended = rig_at(rig, when) - 1;
 	return rec;
 }
 
@@ -143,7 +125,7 @@ static void is_taken_once(void **state)
 static void in_turn(void **state)
 {
 	(void)state;
-	owing(0, 4, fd)->t1 = at(8);
+	owing(0, 4, fd)->t1 = rig_at(rig, 8);
 	data(1, 5, fd);
 	data(1, 9, fd);
 	drain_all(&rig->t);
@@ -228,15 +210,15 @@ static void left_to_the_task(void **state)
 /* A state that no call has, or that it cannot have. */
 static void garbage(void **state)
 {
-	struct fast_rec *rec = begin(0, SYS_read, 1, 7);
+	struct fast_rec *rec = rig_begin(rig, 0, SYS_read, 1, 7);
 
 	(void)state;
 	rec->state = REC_OWING;
-	rec->t1 = at(1) + (UINT64_C(1) << 62);
+	rec->t1 = rig_at(rig, 1) + (UINT64_C(1) << 62);
 	drain_all(&rig->t);
 	assert_int_equal(rig->nops, 0);
-	rec = begin(1, SYS_getppid, 1, 7);
-	rig->task[1].slot.ended = at(0);
+	rec = rig_begin(rig, 1, SYS_getppid, 1, 7);
+	rig->task[1].slot.ended = rig_at(rig, 0);
 	rec->state = REC_OWING;
 	drain_all(&rig->t);
 	assert_int_equal(rig->nops, 0);

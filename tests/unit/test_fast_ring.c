@@ -32,29 +32,9 @@ static int stop(void **state)
 	return 0;
 }
 
-/* A moment since the beginning. */
-static uint64_t at(unsigned n)
-{
-	return rig->t.fast->clock.tsc0 + n * 1000;
-}
-
-/* Fill in the next record of a ring; done() makes it one. */
-static struct fast_rec *begin(unsigned i, long nr, unsigned when, int64_t result)
-{
-	struct fast_rec *rec = rig_next(rig, i);
-
-	memset(rec, 0, R_TWO_SIZE);
-	rec->nr = (uint32_t)nr;
-	rec->state = REC_ENDED;
-	rec->t0 = at(when);
-	rec->t1 = at(when) + 500;
-	rec->result = result;
-	return rec;
-}
-
 static struct fast_rec *call(unsigned i, long nr, unsigned when, int fd)
 {
-	struct fast_rec *rec = begin(i, nr, when, 0);
+	struct fast_rec *rec = rig_begin(rig, i, nr, when, 0);
 
 	rec->arg[0] = (uint64_t)fd;
 	return rec;
@@ -67,7 +47,7 @@ static void done(unsigned i, const struct fast_rec *rec)
 
 static void data(unsigned i, long nr, unsigned when, int fd, int64_t result)
 {
-	struct fast_rec *rec = begin(i, nr, when, result);
+	struct fast_rec *rec = rig_begin(rig, i, nr, when, result);
 
 	rec->arg[0] = (uint64_t)fd;
 	rec->arg[2] = 4096;
@@ -76,12 +56,12 @@ static void data(unsigned i, long nr, unsigned when, int fd, int64_t result)
 
 static void opened(unsigned i, unsigned when, unsigned until, int fd, const char *path)
 {
-	struct fast_rec *rec = begin(i, SYS_openat, when, fd);
+	struct fast_rec *rec = rig_begin(rig, i, SYS_openat, when, fd);
 	uint8_t *more = (uint8_t *)rec;
 	struct fast_stat x = { .mode = S_IFREG | 0644, .ino = 7000 + when };
 	uint64_t len = strlen(path), got = 0;
 
-	rec->t1 = at(until);
+	rec->t1 = rig_at(rig, until);
 	rec->arg[0] = (uint64_t)AT_FDCWD;
 	rec->arg[2] = O_RDWR;
 	memcpy(more + R_NEW_LEN, &len, sizeof(len));
@@ -234,7 +214,7 @@ static void in_flight(void **state)
 	drain_all(&rig->t);
 	rec->result = 11;
 	rec->state = REC_ENDED;
-	rec->t1 = at(9);
+	rec->t1 = rig_at(rig, 9);
 	done(0, rec);
 	data(0, SYS_read, 10, 3, 12);
 	drain_all(&rig->t);
@@ -275,7 +255,7 @@ static void around(void **state)
 		unsigned first = n;
 		while (s->ctl->head < s->ctl->limit) {
 			struct fast_rec *rec = call(0, SYS_write, 1, 3);
-			rec->t0 = rec->t1 = at(0) + n;
+			rec->t0 = rec->t1 = rig_at(rig, 0) + n;
 			rec->result = n++ % 1000;
 			done(0, rec);
 		}
@@ -296,7 +276,7 @@ static unsigned fill(unsigned n)
 	for (; s->ctl->head < s->ctl->limit; n++) {
 		assert_false(slot_full(s));
 		struct fast_rec *rec = call(0, SYS_write, 1, 3);
-		rec->t0 = rec->t1 = at(0) + n;
+		rec->t0 = rec->t1 = rig_at(rig, 0) + n;
 		rec->result = n % 1000;
 		done(0, rec);
 	}
@@ -374,7 +354,7 @@ static void sizes(void **state)
 
 static void lying_length(void **state)
 {
-	struct fast_rec *rec = begin(0, SYS_openat, 1, 3);
+	struct fast_rec *rec = rig_begin(rig, 0, SYS_openat, 1, 3);
 	uint64_t len = UINT64_MAX;
 
 	(void)state;
@@ -465,9 +445,10 @@ static void impossible_results(void **state)
 static void impossible_times(void **state)
 {
 	const uint64_t now = fast_tsc(), far = UINT64_C(1) << 40;
-	const uint64_t times[][2] = { { 0, 0 }, { 0, now }, { at(2), at(1) },
-		{ at(1), now + far }, { now + far, now + far }, { UINT64_MAX, 0 },
-		{ UINT64_MAX, UINT64_MAX }, { at(0) - 1, at(1) } };
+	const uint64_t times[][2] = { { 0, 0 }, { 0, now },
+		{ rig_at(rig, 2), rig_at(rig, 1) }, { rig_at(rig, 1), now + far },
+		{ now + far, now + far }, { UINT64_MAX, 0 }, { UINT64_MAX, UINT64_MAX },
+		{ rig_at(rig, 0) - 1, rig_at(rig, 1) } };
 
 	(void)state;
 	for (unsigned n = 0; n < sizeof(times) / sizeof(*times); n++) {

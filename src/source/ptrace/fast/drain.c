@@ -156,18 +156,15 @@ static void take(struct tracer *t, struct cursor *c)
 	struct slot *s = &c->task->slot;
 	const struct fast_rec *r = slot_rec(s, s->tail);
 	unsigned size = rec_size(t->fast, r);
+	const unsigned left = c->head - s->tail;
 
-	if (is_early(s, r)) {
-		slot_took(t->fast, s, r,
-			size > c->head - s->tail ? c->head - s->tail : size);
-		return;
+	if (!is_early(s, r)) {
+		t->fast->when = s->ended = r->t1;
+		t->fast->records++;
+		if (size > left || !rec_may_be(t->fast, r) || !decode_put(t, c->task, r))
+			distrust(t, c->task);
 	}
-	t->fast->when = s->ended = r->t1;
-	t->fast->records++;
-	if (size > c->head - s->tail || !rec_may_be(t->fast, r) ||
-		!decode_put(t, c->task, r))
-		distrust(t, c->task);
-	slot_took(t->fast, s, r, size > c->head - s->tail ? c->head - s->tail : size);
+	slot_took(t->fast, s, r, size > left ? left : size);
 }
 
 static void give_room(struct task *k)

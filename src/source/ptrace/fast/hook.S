@@ -42,6 +42,27 @@
 	movq	%rcx, R_NEW_STAT+\to(%r11)
 .endm
 
+/* What has just been opened, by the path that esi says: statx(2) into the record. */
+.macro ask label
+	andl	$~(ASK_NO_PATH|ASK_LATER), %esi
+	movl	R_RESULT(%r11), %edi
+	movl	$0x5000, %edx		/* AT_EMPTY_PATH, AT_STATX_DONT_SYNC */
+	movl	$0x17ff, %r10d		/* STATX_BASIC_STATS, STATX_MNT_ID */
+	movq	CTL(C_RING), %r8
+	addq	$C_STAT-RING_FROM, %r8
+	movl	$332, %eax
+\label:
+	syscall
+	movq	CTL(C_REC), %r11
+	keep	0x18, 0			/* of struct statx: stx_gid, stx_mode */
+	keep	0x20, 8			/* stx_ino */
+	keep	0x28, 16		/* stx_size */
+	keep	0x80, 24		/* stx_rdev_major, stx_rdev_minor */
+	keep	0x88, 32		/* stx_dev_major, stx_dev_minor */
+	keep	0x90, 40		/* stx_mnt_id */
+	movq	%rax, R_NEW_STATX(%r11)
+.endm
+
 	.balign 64
 hook_code:
 hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop */
@@ -195,25 +216,9 @@ hook_pay:
 hook_pay_saved:
 	movq	CTL(C_REC), %r11
 	movl	CTL(C_STATX), %esi
-	andl	$~(ASK_NO_PATH|ASK_LATER), %esi
-	cmpq	$0, CTL(C_STATX)
-	je	1f
-	movl	R_RESULT(%r11), %edi
-	movl	$0x5000, %edx		/* as below */
-	movl	$0x17ff, %r10d
-	movq	CTL(C_RING), %r8
-	addq	$C_STAT-RING_FROM, %r8
-	movl	$332, %eax
-hook_pay_sys:
-	syscall
-	movq	CTL(C_REC), %r11
-	keep	0x18, 0
-	keep	0x20, 8
-	keep	0x28, 16
-	keep	0x80, 24
-	keep	0x88, 32
-	keep	0x90, 40
-	movq	%rax, R_NEW_STATX(%r11)
+	testl	%esi, %esi
+	jz	1f
+	ask	hook_pay_sys
 1:	pay	%rdx
 	movq	CTL(C_RDI), %rdi
 	movq	CTL(C_RSI), %rsi
@@ -485,23 +490,7 @@ hook_new_kept:	/* from here to the next label: arguments are in the record */
 	jz	3f
 	testl	$ASK_LATER, %esi
 	jnz	hook_late
-5:	movl	%eax, %edi
-	andl	$~(ASK_NO_PATH|ASK_LATER), %esi
-	movl	$0x5000, %edx		/* AT_EMPTY_PATH, AT_STATX_DONT_SYNC */
-	movl	$0x17ff, %r10d		/* STATX_BASIC_STATS, STATX_MNT_ID */
-	movq	CTL(C_RING), %r8
-	addq	$C_STAT-RING_FROM, %r8
-	movl	$332, %eax
-hook_stat_sys:
-	syscall
-	movq	CTL(C_REC), %r11
-	keep	0x18, 0			/* of struct statx: stx_gid, stx_mode */
-	keep	0x20, 8			/* stx_ino */
-	keep	0x28, 16		/* stx_size */
-	keep	0x80, 24		/* stx_rdev_major, stx_rdev_minor */
-	keep	0x88, 32		/* stx_dev_major, stx_dev_minor */
-	keep	0x90, 40		/* stx_mnt_id */
-	movq	%rax, R_NEW_STATX(%r11)
+5:	ask	hook_stat_sys
 	movq	R_ARG(%r11), %rdi
 	movq	R_ARG+24(%r11), %r10
 	movq	CTL(C_R8), %r8

@@ -164,17 +164,15 @@ static void in_exec(
 	r->rip = s->at;
 }
 
-/* What was owed is known: its record is to be told, and not to be asked again. */
+/* What is asked, but not told yet, or told already, is not to be asked once more. */
 static void settle(struct task *k)
 {
-	struct fast_ctl *c = k->slot.ctl;
-	uint64_t at = (c->rec - c->ring) % k->slot.size / R_SIZE * R_SIZE;
-	const struct fast_rec *rec = (const struct fast_rec *)(k->slot.ring + at);
+	bool sane;
+	uint64_t head = slot_head(&k->slot, &sane);
 
-	if (!c->owed || (c->head != c->owed && rec->state != REC_ENDED))
-		return;
-	c->head = c->owed;
-	c->owed = 0;
+	if (sane && (head == k->slot.ctl->owed ||
+			    slot_rec(&k->slot, head)->state == REC_ENDED))
+		slot_settle(&k->slot);
 }
 
 /* Before what is owed is asked, or meanwhile: the call has not been made. */

@@ -111,15 +111,19 @@ void slot_asks_now(struct slot *s)
 		s->ctl->statx &= ~(uint64_t)ASK_LATER;
 }
 
-/* What a task owes that stands still, outside the hook, has been taken: it is not to ask
- * any more. */
+/* What a task owes that stands still is told as it is: it is not to ask any more. */
 void slot_settle(struct slot *s)
 {
-	if (!s->ctl || !s->ctl->owed)
+	struct fast_ctl *c = s->ctl;
+	bool sane;
+
+	if (!c || !c->owed)
 		return;
-	((struct fast_rec *)slot_rec(s, s->ctl->head))->state = REC_ENDED;
-	s->ctl->head = s->ctl->owed;
-	s->ctl->owed = 0;
+	uint64_t head = slot_head(s, &sane);
+	if (sane && head != c->owed)
+		((struct fast_rec *)slot_rec(s, head))->state = REC_ENDED;
+	c->head = c->owed;
+	c->owed = 0;
 }
 
 /* A slot of the rings of its address space, ready for use; ask_by: C_STATX. 0 or -errno.
