@@ -60,6 +60,10 @@ uint32_t fdtab_exe(struct fdtab *t, struct fd_task *task);
  * mounted. */
 void fdtab_foresee(struct fdtab *t);
 
+/* All files that fdtab_file() is told of until it is called again were opened before now:
+ * what is mounted is looked at but once for them, by whoever comes first. */
+void fdtab_later(struct fdtab *t);
+
 /* Something is not mounted any more: its id may be given to another one. */
 void fdtab_unmounted(struct fdtab *t);
 

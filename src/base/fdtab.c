@@ -191,6 +191,11 @@ void fdtab_foresee(struct fdtab *t)
 	mounts_look(&t->mounts);
 }
 
+void fdtab_later(struct fdtab *t)
+{
+	mounts_later(&t->mounts);
+}
+
 static uint8_t type_of(const struct stat *st, const char *path)
 {
 	enum file_type type = file_type_by_mode(st->st_mode, st->st_rdev);

@@ -117,6 +117,7 @@ void mounts_changed(struct mounts *m)
 {
 	map_fini(&m->points);
 	map_fini(&m->systems);
+	m->fresh = false;
 }
 
 void mounts_fini(struct mounts *m)
@@ -145,7 +146,13 @@ const char *mounts_look(struct mounts *m)
 		m->mounted = read_mounts(m->mountinfo);
 		m->nspots = 0;
 	}
+	m->fresh = true;
 	return m->mounted;
+}
+
+void mounts_later(struct mounts *m)
+{
+	m->fresh = false;
 }
 
 uint32_t mounts_point(struct mounts *m, pid_t tid, uint64_t id)
@@ -287,7 +294,7 @@ uint32_t mounts_above(
 	struct mounts *m, const char *path, size_t len, const struct stat *is)
 {
 	const struct mount_spot *only = NULL, *best;
-	const char *text = mounts_look(m);
+	const char *text = m->fresh ? m->mounted : mounts_look(m);
 	unsigned n = 0;
 
 	if (!m->nspots)

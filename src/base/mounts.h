@@ -31,12 +31,16 @@ struct mounts {
 	char *mounted;      /* what it said last */
 	struct mount_spot *spot;
 	size_t nspots; /* 0: not listed yet */
+	bool fresh;    /* that is as it has been since mounts_later() */
 };
 
 void mounts_fini(struct mounts *m);
 
 /* What is mounted where we are, by now: the text. NULL: it cannot be read. */
 const char *mounts_look(struct mounts *m);
+
+/* What is asked by path from here on is of later: it is to be looked again. */
+void mounts_later(struct mounts *m);
 
 /* Something is not mounted any more: its id may be given to another one. */
 void mounts_changed(struct mounts *m);

@@ -239,6 +239,14 @@ static void pace(struct fast *f, uint64_t now, unsigned most)
 		f->fill_ticks = f->fill_ticks < forever ? 2 * f->fill_ticks + 1 : forever;
 }
 
+/* What is in the rings by now has happened before anything that is asked from here on. */
+static void pass_begins(struct tracer *t)
+{
+	t->fast->pass++;
+	fast_clock_look(&t->fast->clock);
+	fdtab_later(t->fdtab);
+}
+
 /* stands: a task that does; or NULL. */
 static unsigned drain_rings(struct tracer *t, const struct task *stands)
 {
@@ -248,8 +256,7 @@ static unsigned drain_rings(struct tracer *t, const struct task *stands)
 
 	if (!f->nringed)
 		return 0;
-	f->pass++;
-	fast_clock_look(&f->clock);
+	pass_begins(t);
 	uint64_t until = fast_tsc();
 	if (until - f->epoch_since >= OTHERS_TICKS)
 		new_epoch(f); /* who is not traced may rename as well */
@@ -296,8 +303,7 @@ void drain_task(struct tracer *t, struct task *k)
 	}
 	if (!k->slot.ctl)
 		return;
-	t->fast->pass++;
-	fast_clock_look(&t->fast->clock);
+	pass_begins(t);
 	if (begin(t, &c, k))
 		merge(t, &c, 1, UINT64_MAX, k);
 	found_soon(t);
