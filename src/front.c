@@ -6,11 +6,12 @@
  * a session of its own: it goes on serving while the job is stopped.
  */
 #include "iops/front.h"
+#include "iops/beside.h"
 #include "iops/cpu.h"
 #include "iops/diag.h"
+#include "iops/fds.h"
 #include "iops/prefault.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -50,55 +51,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
-}
-
-/* Where a descriptor is not needed any more, its other end should find out. */
-static void let_go(int fd)
-{
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (null < 0 || null == fd)
-		return;
-	dup2(null, fd);
-	close(null);
-}
-
-static void close_by_name(const int *keep, unsigned n)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	struct dirent *d;
-
-	while (dir && (d = readdir(dir))) {
-		int fd = atoi(d->d_name);
-		bool kept = fd <= STDERR_FILENO || fd == dirfd(dir);
-		for (unsigned i = 0; i < n; i++)
-			kept |= fd == keep[i];
-		if (!kept)
-			close(fd);
-	}
-	if (dir)
-		closedir(dir);
-}
-
-/* Descriptors that are the command's alone: whoever waits for their end should see it.
- * keep: in any order; -1: none. */
-static void close_others(const int *keep, unsigned n)
-{
-	unsigned from = STDERR_FILENO + 1, to;
-
-	for (;;) {
-		to = ~0U;
-		for (unsigned i = 0; i < n; i++)
-			if ((unsigned)keep[i] >= from && (unsigned)keep[i] < to)
-				to = (unsigned)keep[i];
-		if (to > from && close_range(from, to - (to < ~0U), 0) < 0) {
-			close_by_name(keep, n); /* Linux < 5.9 */
-			return;
-		}
-		if (to == ~0U)
-			return;
-		from = to + 1;
-	}
 }
 
 /* The command's limits are not to hit us: what it may open, write and compute. */
@@ -152,13 +104,22 @@ static bool find_command(const char *name, char path[PATH_MAX])
 	return false;
 }
 
-static void become_command(
-	struct launch *l, const struct options *o, const struct rlimit *old)
+struct command_birth {
+	struct launch *launch;
+	const struct options *options;
+	struct rlimit limits[NLIMITED]; /* as they were */
+};
+
+/* Beside us: nothing is allocated. */
+static void become_command(void *birth)
 {
+	const struct command_birth *b = (const struct command_birth *)birth;
+	const struct options *o = b->options;
+	struct launch *l = b->launch;
 	char how = 0, path[PATH_MAX];
 
 	for (int i = 0; i < NLIMITED; i++)
-		setrlimit(limited[i], &old[i]);
+		setrlimit(limited[i], &b->limits[i]);
 	close(l->go[1]);
 	/* Where a tracer must be a parent (Yama), the front end's other child may be it
 	 * too. */
@@ -191,31 +152,46 @@ static void become_command(
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
-static void become_tracer(struct front *f, struct front_job *job, front_work *work)
+/* Of the tracer, which works on when the front end has closed what is its own. */
+struct tracer_birth {
+	struct launch *launch;
+	struct front_job job;
+	struct out out, log;
+	front_work *work;
+	struct cpu_pin here;
+	int others[2]; /* the front end's: to be closed */
+};
+
+static void become_tracer(void *birth)
 {
+	struct tracer_birth *b = (struct tracer_birth *)birth;
+	struct front_job *job = &b->job;
 	static const int ignored[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGHUP,
 		SIGPIPE, SIGTERM, SIGXFSZ, SIGXCPU, SIGUSR1, SIGALRM };
 
+	cpu_unpin(&b->here);
+	close(b->others[0]);
+	close(b->others[1]);
 	setsid();
 	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
-		if (f->launch || ignored[i] != SIGTERM)
+		if (b->launch || ignored[i] != SIGTERM)
 			signal(ignored[i], SIG_IGN);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (!f->launch && !job->options->mount.daemon) {
+	if (!b->launch && !job->options->mount.daemon) {
 		/* Without the front end there is nobody who could end it. */
 		prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-	} else if (f->launch) {
-		close(f->launch->go[0]);
+	} else if (b->launch) {
+		close(b->launch->go[0]);
 	}
-	let_go(STDIN_FILENO);
-	let_go(STDOUT_FILENO);
+	fds_let_go(STDIN_FILENO);
+	fds_let_go(STDOUT_FILENO);
 	int keep[] = { job->out->fd, job->log->fd, job->done,
-		f->launch ? f->launch->go[1] : -1 };
-	close_others(keep, 4);
+		b->launch ? b->launch->go[1] : -1 };
+	fds_close_others(keep, 4);
 	prefault();
-	work(job);
+	b->work(job);
 	_exit(0);
 }
 
@@ -227,7 +203,7 @@ void front_done(struct front_job *j, int err)
 		return;
 	struct pollfd gone = { .fd = j->done };
 	ssize_t told = write(j->done, &byte, 1);
-	let_go(STDERR_FILENO);
+	fds_let_go(STDERR_FILENO);
 	/* It is waited for: what is still to be done here would be in its way. Not where
 	 * there is somebody left to serve. */
 	if (told == 1 && j->launch && j->launch->ended)
@@ -239,16 +215,20 @@ void front_done(struct front_job *j, int err)
 /* Whether a signal waits in the command, blocked by it. */
 static bool is_pending(const struct launch *l, unsigned sig)
 {
-	char path[64], line[256];
+	static const char *const field[] = { "\nSigPnd:", "\nShdPnd:" };
+	char path[64], text[4096];
 	bool pending = false;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", l->command);
-	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "SigPnd:", 7) || !strncmp(line, "ShdPnd:", 7))
-			pending |= strtoull(line + 7, NULL, 16) >> (sig - 1) & 1;
-	if (f)
-		fclose(f);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	for (int i = 0; i < 2; i++) {
+		const char *at = strstr(text, field[i]);
+		pending |= at && strtoull(at + 8, NULL, 16) >> (sig - 1) & 1;
+	}
 	return pending;
 }
 
@@ -451,9 +431,20 @@ static pid_t fork_guard(void)
 	return fork();
 }
 
-static int start(struct front *f, struct front_job job, front_work *work)
+/* An attached one is forked: its id is chosen, and it has longer to live than a start. */
+static pid_t bear_tracer(struct tracer_birth *b)
 {
-	struct cpu_pin here;
+	if (b->launch)
+		return beside(become_tracer, b);
+	pid_t pid = b->job.options->patch_after ? fork_guard() : fork();
+	if (pid == 0)
+		become_tracer(b);
+	return pid;
+}
+
+/* b is to last as long as we do. */
+static int start(struct front *f, struct tracer_birth *b)
+{
 	sigset_t set;
 	int done[2];
 
@@ -465,17 +456,17 @@ static int start(struct front *f, struct front_job job, front_work *work)
 	sigprocmask(SIG_BLOCK, &set, &f->mask);
 	signal(SIGCHLD, SIG_DFL);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	cpu_pin(&here);
-	f->tracer = f->signals < 0                           ? -1
-		    : !f->launch && job.options->patch_after ? fork_guard()
-							     : fork();
-	cpu_unpin(&here);
-	if (f->tracer == 0) {
-		close(done[0]);
-		close(f->signals);
-		job.done = done[1];
-		become_tracer(f, &job, work);
-	}
+	b->launch = b->job.launch = f->launch;
+	b->out = *b->job.out;
+	b->log = *b->job.log;
+	b->job.out = &b->out;
+	b->job.log = &b->log;
+	b->job.done = done[1];
+	b->others[0] = done[0];
+	b->others[1] = f->signals;
+	cpu_pin(&b->here);
+	f->tracer = f->signals < 0 ? -1 : bear_tracer(b);
+	cpu_unpin(&b->here);
 	close(done[1]);
 	f->done = done[0];
 	return f->tracer < 0 ? -errno : 0;
@@ -488,8 +479,9 @@ int front_attach(
 	struct rlimit old[NLIMITED];
 
 	lift_limits(old); /* thousands of threads take files of /proc */
-	struct front_job job = { .options = o, .out = out, .log = log };
-	int err = start(&f, job, work);
+	struct tracer_birth b = { .job = { .options = o, .out = out, .log = log },
+		.work = work };
+	int err = start(&f, &b);
 
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");
@@ -497,8 +489,8 @@ int front_attach(
 	}
 	out_close(out);
 	out_close(log);
-	let_go(STDIN_FILENO);
-	let_go(STDOUT_FILENO);
+	fds_let_go(STDIN_FILENO);
+	fds_let_go(STDOUT_FILENO);
 	serve(&f);
 	if (f.result < 0)
 		diag("the tracer was killed before it could report; the processes go on");
@@ -544,9 +536,11 @@ static int finish_run(struct front *f, const struct options *o)
 int front_run(const struct options *o, struct out *out, struct out *log, front_work *work)
 {
 	struct front f = { .result = -1 };
-	struct rlimit old[NLIMITED];
+	struct command_birth c = { .options = o };
+	struct tracer_birth b = { .job = { .options = o, .out = out, .log = log },
+		.work = work };
 
-	lift_limits(old);
+	lift_limits(c.limits);
 	int err = launch_new(&f.launch);
 
 	if (err < 0) {
@@ -554,14 +548,9 @@ int front_run(const struct options *o, struct out *out, struct out *log, front_w
 		return EXIT_FAILED;
 	}
 	/* First of all, while everything is still as it was given to us. */
-	pid_t command = fork();
-	if (command == 0)
-		become_command(f.launch, o, old);
-	f.launch->command = command;
-	struct front_job job = {
-		.options = o, .launch = f.launch, .out = out, .log = log
-	};
-	err = command < 0 ? -errno : start(&f, job, work);
+	c.launch = f.launch;
+	f.launch->command = beside(become_command, &c);
+	err = f.launch->command < 0 ? -errno : start(&f, &b);
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");
 		close(f.launch->go[1]); /* the command sees the end of its pipe, and goes
@@ -572,10 +561,10 @@ int front_run(const struct options *o, struct out *out, struct out *log, front_w
 	close(f.launch->go[1]);
 	out_close(out);
 	out_close(log);
-	let_go(STDIN_FILENO);
-	let_go(STDOUT_FILENO);
+	fds_let_go(STDIN_FILENO);
+	fds_let_go(STDOUT_FILENO);
 	int keep[] = { f.signals, f.done };
-	close_others(keep, 2);
+	fds_close_others(keep, 2);
 	serve(&f);
 	/* Neither what is in memory nor what is open is anybody's any more. */
 	_exit(finish_run(&f, o));

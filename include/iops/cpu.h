@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* The one that we run on; -1: unknown. Of any task: sched_getcpu(3) takes the word of
+ * what the C library has told the kernel, which only knows threads: beside.h. */
+int cpu_here(void);
+
 struct cpu_pin {
 	cpu_set_t was;
 	bool pinned;

@@ -5,9 +5,16 @@
 
 #include <string.h>
 
+int cpu_here(void)
+{
+	unsigned here;
+
+	return getcpu(&here, NULL) < 0 ? -1 : (int)here;
+}
+
 void cpu_pin(struct cpu_pin *p)
 {
-	int here = sched_getcpu();
+	int here = cpu_here();
 	cpu_set_t one;
 
 	p->pinned = here >= 0 && here < CPU_SETSIZE &&

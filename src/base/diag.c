@@ -8,18 +8,26 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One write, so that lines of several processes do not mix. */
 __attribute__((format(printf, 1, 0))) static void line(
 	const char *fmt, va_list ap, const char *why)
 {
-	char buf[1024];
+	char buf[1024 + 1];
 	int n = snprintf(buf, sizeof(buf), "iops: ");
 
 	n += vsnprintf(buf + n, sizeof(buf) - n, fmt, ap);
 	if (n < (int)sizeof(buf) && why)
 		n += snprintf(buf + n, sizeof(buf) - n, ": %s", why);
-	fprintf(stderr, "%.*s\n", (int)sizeof(buf) - 1, buf);
+	n = (int)strlen(buf);
+	buf[n++] = '\n';
+	/* Not by stdio: beside.h. */
+	for (ssize_t at = 0, done; at < n; at += done < 0 ? 0 : done) {
+		done = write(STDERR_FILENO, buf + at, n - at);
+		if (!done || (done < 0 && errno != EINTR))
+			return;
+	}
 }
 
 void diag(const char *fmt, ...)

@@ -256,7 +256,7 @@ static bool bind(struct place *p, pid_t tid, const cpu_set_t *cpus)
 /* A task that stands still goes on, on any CPU but this one, until it stops again. */
 void place_send(struct place *p, pid_t tid)
 {
-	int here = sched_getcpu();
+	int here = cpu_here();
 
 	if (!p || p->bound || here < 0 || here >= CPU_SETSIZE ||
 		sched_getaffinity(tid, sizeof(p->home), &p->home) < 0)
@@ -270,7 +270,7 @@ void place_send(struct place *p, pid_t tid)
 /* Has the one that was sent off stopped? It goes on here. */
 void place_fetch(struct place *p, pid_t tid)
 {
-	int here = sched_getcpu();
+	int here = cpu_here();
 	cpu_set_t one;
 
 	if (!p || p->away != tid)

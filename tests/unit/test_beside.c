@@ -1,0 +1,374 @@
+/*
+ * test_beside.c - a child that shares memory: what is shared, what is not, and that
+ * either may end first
+ */
+#include "iops/beside.h"
+#include "iops/cpu.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* What a child and its parent tell one another, in memory that fork(2) would copy. */
+struct word {
+	volatile int said, stop, errors;
+	int fd, up[2];
+	pid_t parent;
+};
+
+static int ended(pid_t pid)
+{
+	int status = -1;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void say(void *p)
+{
+	((struct word *)p)->said = 1;
+	_exit(2);
+}
+
+/* Emulators of another machine know no such child: all that is left is a fork. */
+static void needs_sharing(void)
+{
+	struct word w = { .said = 0 };
+
+	assert_int_equal(ended(beside(say, &w)), 2 << 8);
+#ifdef __x86_64__
+	assert_int_equal(w.said, 1);
+#endif
+	if (w.said)
+		return;
+	printf("# SKIP: no child can share memory below this emulator\n");
+	skip();
+}
+
+static unsigned threads(void)
+{
+	DIR *dir = opendir("/proc/self/task");
+	unsigned n = 0;
+
+	assert_non_null(dir);
+	for (struct dirent *d; (d = readdir(dir));)
+		n += *d->d_name != '.';
+	closedir(dir);
+	return n;
+}
+
+static void keep_to_itself(void *p)
+{
+	struct word *w = (struct word *)p;
+	struct rlimit none = { 0, 0 };
+	sigset_t set;
+
+	w->errors += getppid() != w->parent;
+	w->errors += sigprocmask(SIG_BLOCK, NULL, &set) < 0 ||
+		     !sigismember(&set, SIGUSR2) || sigismember(&set, SIGUSR1);
+	close(w->fd);
+	signal(SIGUSR1, SIG_IGN);
+	setrlimit(RLIMIT_CORE, &none);
+	if (chdir("/proc") < 0)
+		w->errors++;
+	sigfillset(&set);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	w->said = 7;
+	_exit(3);
+}
+
+static void all_but_memory_is_its_own(void **state)
+{
+	struct word w = { .fd = open("/dev/null", O_RDONLY), .parent = getpid() };
+	struct rlimit before, after;
+	struct sigaction action;
+	sigset_t was, now;
+	char cwd[2][4096];
+
+	(void)state;
+	needs_sharing();
+	sigemptyset(&now);
+	sigaddset(&now, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &now, &was);
+	getrlimit(RLIMIT_CORE, &before);
+	assert_non_null(getcwd(cwd[0], sizeof(cwd[0])));
+	assert_int_equal(ended(beside(keep_to_itself, &w)), 3 << 8);
+	assert_int_equal(w.said, 7);
+	assert_int_equal(w.errors, 0);
+	assert_true(fcntl(w.fd, F_GETFD) >= 0);
+	sigaction(SIGUSR1, NULL, &action);
+	assert_true(action.sa_handler == SIG_DFL);
+	getrlimit(RLIMIT_CORE, &after);
+	assert_memory_equal(&before, &after, sizeof(before));
+	assert_non_null(getcwd(cwd[1], sizeof(cwd[1])));
+	assert_string_equal(cwd[0], cwd[1]);
+	sigprocmask(SIG_SETMASK, &was, &now);
+	assert_true(sigismember(&now, SIGUSR2) && !sigismember(&now, SIGINT));
+	close(w.fd);
+}
+
+/* Each in the other's way: errno, what malloc(3) keeps for a thread, and the heap. */
+static void work(struct word *w, int err)
+{
+	char *mine[16] = { NULL };
+
+	for (unsigned i = 0; i < 20000; i++) {
+		char **m = &mine[i % 16];
+		errno = err;
+		free(*m);
+		*m = malloc(1 + i % 3000);
+		memset(*m, err, 1 + i % 3000);
+		if (i % 64 == 0)
+			sched_yield();
+		w->errors += errno != err || (unsigned char)**m != err;
+	}
+	for (unsigned i = 0; i < 16; i++)
+		free(mine[i]);
+}
+
+static void work_beside(void *p)
+{
+	struct word *w = (struct word *)p;
+
+	w->said = 1;
+	work(w, E2BIG);
+	_exit(0);
+}
+
+static void both_work_at_once(void **state)
+{
+	struct word w = { .said = 0 };
+
+	(void)state;
+	needs_sharing();
+	pid_t first = beside(work_beside, &w), second = beside(work_beside, &w);
+	work(&w, EXDEV);
+	assert_int_equal(ended(first), 0);
+	assert_int_equal(ended(second), 0);
+	assert_int_equal(w.errors, 0);
+}
+
+static void wait_for_word(void *p)
+{
+	struct word *w = (struct word *)p;
+
+	w->said = 1;
+	while (!w->stop)
+		usleep(1000);
+	_exit(0);
+}
+
+/* Whoever looks sees one thread, and a child of its own. */
+static void nothing_else_is_left(void **state)
+{
+	struct word w = { .said = 0 };
+	char path[64], line[64] = "", want[16];
+	unsigned n = 0;
+
+	(void)state;
+	needs_sharing();
+	pid_t child = beside(wait_for_word, &w);
+	for (int i = 0; i < 1000 && (n = threads()) > 1; i++)
+		usleep(1000);
+	assert_int_equal(n, 1);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	fclose(f);
+	snprintf(want, sizeof(want), "%d ", child);
+	assert_string_equal(line, want);
+	w.stop = 1;
+	assert_int_equal(ended(child), 0);
+}
+
+static void *on_a_thread(void *p)
+{
+	char *text = strdup("on a thread");
+
+	((struct word *)p)->said = text != NULL;
+	free(text);
+	return NULL;
+}
+
+/* After its parent: all that it may want of the library. */
+static void live_on(void *p)
+{
+	struct word *w = (struct word *)p;
+	pthread_t thread;
+	char *text = NULL;
+	size_t size = 0;
+	int cpu;
+
+	while (getppid() == w->parent)
+		usleep(1000);
+	w->said = 0;
+	for (unsigned i = 0; i < 1000; i++)
+		free(malloc(i * 100));
+	FILE *f = open_memstream(&text, &size);
+	bool fine = f && fprintf(f, "%d", getpid()) > 0 && !fclose(f) &&
+		    atoi(text) == getpid() &&
+		    !pthread_create(&thread, NULL, on_a_thread, w) &&
+		    !pthread_join(thread, NULL) && w->said;
+	pid_t child = fork();
+	if (child == 0)
+		_exit(fine ? 5 : 6);
+	int status = 0;
+	fine = fine && waitpid(child, &status, 0) == child && status == 5 << 8;
+	fine = fine && (cpu = cpu_here()) >= 0;
+	if (write(w->up[1], fine ? "y" : "n", 1) != 1)
+		_exit(1);
+	_exit(0);
+}
+
+static void outlive(bool killed)
+{
+	struct word w = { .said = 0 };
+	char byte = 0;
+
+	assert_int_equal(pipe(w.up), 0);
+	pid_t parent = fork();
+	if (parent == 0) {
+		w.parent = getpid();
+		beside(live_on, &w);
+		if (killed)
+			raise(SIGKILL);
+		_exit(0);
+	}
+	close(w.up[1]);
+	ended(parent);
+	assert_int_equal(read(w.up[0], &byte, 1), 1);
+	assert_int_equal(byte, 'y');
+	close(w.up[0]);
+}
+
+static void it_lives_on(void **state)
+{
+	(void)state;
+	needs_sharing();
+	outlive(false);
+	outlive(true);
+}
+
+static void die(void *p)
+{
+	(void)p;
+	raise(SIGKILL);
+}
+
+static void parent_lives_on(void **state)
+{
+	char *text = NULL;
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(ended(beside(die, NULL)), SIGKILL);
+		assert_true(asprintf(&text, "%d", i) > 0);
+		free(text);
+	}
+}
+
+/* As the shell sees a job that is stopped: it is when all of its threads are. */
+static void parent_stops(void **state)
+{
+	struct word *w = (struct word *)calloc(1, sizeof(*w));
+	int status;
+
+	(void)state;
+	needs_sharing();
+	assert_non_null(w);
+	pid_t parent = fork();
+	if (parent == 0) {
+		pid_t child = beside(wait_for_word, w);
+		while (!w->said)
+			usleep(1000);
+		raise(SIGSTOP);
+		w->stop = 1;
+		waitpid(child, &status, 0);
+		_exit(status);
+	}
+	assert_int_equal(waitpid(parent, &status, WUNTRACED), parent);
+	assert_true(WIFSTOPPED(status));
+	kill(parent, SIGCONT);
+	assert_int_equal(ended(parent), 0);
+	free(w);
+}
+
+static void run_true(void *p)
+{
+	(void)p;
+	execl("/bin/sh", "sh", "-c", "exit 9", NULL);
+	_exit(1);
+}
+
+static void it_runs_a_program(void **state)
+{
+	(void)state;
+	assert_int_equal(ended(beside(run_true, NULL)), 9 << 8);
+}
+
+/* Where there can be no thread: too little room for its stack. */
+static void it_is_forked_without_room(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+	(void)state;
+	printf("# SKIP: the sanitizer needs that room itself\n");
+	skip();
+#else
+	struct word w = { .said = 0 };
+	struct rlimit was, low = { 1 << 20, 0 };
+
+	(void)state;
+	getrlimit(RLIMIT_AS, &was);
+	low.rlim_max = was.rlim_max;
+	setrlimit(RLIMIT_AS, &low);
+	pid_t child = beside(say, &w);
+	setrlimit(RLIMIT_AS, &was);
+	assert_int_equal(ended(child), 2 << 8);
+	assert_int_equal(w.said, 0);
+#endif
+}
+
+/* Below a translator that would end at the clone(2). */
+static void it_is_forked_below_valgrind(void **state)
+{
+	struct word w = { .said = 0 };
+
+	(void)state;
+	setenv("LD_PRELOAD", "/usr/libexec/valgrind/vgpreload_core-amd64-linux.so", 1);
+	pid_t child = beside(say, &w);
+	unsetenv("LD_PRELOAD");
+	assert_int_equal(ended(child), 2 << 8);
+	assert_int_equal(w.said, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_but_memory_is_its_own),
+		cmocka_unit_test(both_work_at_once),
+		cmocka_unit_test(nothing_else_is_left),
+		cmocka_unit_test(it_lives_on),
+		cmocka_unit_test(parent_lives_on),
+		cmocka_unit_test(parent_stops),
+		cmocka_unit_test(it_runs_a_program),
+		cmocka_unit_test(it_is_forked_without_room),
+		cmocka_unit_test(it_is_forked_below_valgrind),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
