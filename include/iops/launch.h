@@ -3,7 +3,8 @@
  *
  * Three processes: the front end is the shell's job and the command's parent. The
  * command waits in a pipe until the tracer lets it go. The tracer lives in a session
- * of its own. One page of shared memory holds what they have to tell one another.
+ * of its own. One page of memory that is shared in any case (beside.h) holds what they
+ * have to tell one another.
  */
 #ifndef IOPS_LAUNCH_H
 #define IOPS_LAUNCH_H

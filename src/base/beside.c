@@ -6,6 +6,7 @@
  * at once, but for the kernel alone: what it had is the process's from then on.
  */
 #include "iops/beside.h"
+#include "iops/cpu.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -21,23 +22,52 @@
 
 enum { STACK = 8 << 20, OWN = 16 << 10 /* of it, for the thread's last steps */ };
 
+/*
+ * Signals: what the kernel says of them. The C library keeps some for its threads, sets
+ * what they do when the first one begins, and shows and changes nothing of them.
+ */
+enum { KEPT_FIRST = 32, NKEPT = 2, MASK_SIZE = 8 };
+
+struct signals {
+	uint64_t mask;
+	uint64_t kept[NKEPT][8]; /* actions: longer than any */
+};
+
 struct life {
 	void (*run)(void *);
 	void *arg;
-	sigset_t mask;
+	struct signals signals;
 };
 
 struct birth {
 	struct life life;
+	struct cpu_pin here; /* for the thread, which we wait for */
 	pid_t child;
 	sem_t done;
 };
+
+/* From here on none comes until they are as they were. */
+static void signals_hold(struct signals *s)
+{
+	const uint64_t all = ~UINT64_C(0);
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s->mask, MASK_SIZE);
+	for (int i = 0; i < NKEPT; i++)
+		syscall(SYS_rt_sigaction, KEPT_FIRST + i, NULL, s->kept[i], MASK_SIZE);
+}
+
+static void signals_back(const struct signals *s)
+{
+	for (int i = 0; i < NKEPT; i++)
+		syscall(SYS_rt_sigaction, KEPT_FIRST + i, s->kept[i], NULL, MASK_SIZE);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s->mask, NULL, MASK_SIZE);
+}
 
 static int live(void *p)
 {
 	const struct life *life = (const struct life *)p;
 
-	sigprocmask(SIG_SETMASK, &life->mask, NULL);
+	signals_back(&life->signals);
 	life->run(life->arg);
 	return 0;
 }
@@ -47,6 +77,8 @@ static void *bear(void *p)
 	struct birth *b = (struct birth *)p;
 	struct life life = b->life; /* it is to outlast the birth */
 	uintptr_t top = ((uintptr_t)__builtin_frame_address(0) - OWN) & ~(uintptr_t)63;
+
+	cpu_unpin(&b->here);
 	pid_t child = clone(live, (void *)top, CLONE_VM | SIGCHLD, &life);
 
 	b->child = child;
@@ -64,26 +96,25 @@ static bool is_watched(void)
 	return loaded && strstr(loaded, "vgpreload");
 }
 
-static pid_t bear_all(struct birth *b)
+/* -1: there is none. */
+static pid_t bear_one(struct birth *b)
 {
-	sigset_t all;
 	pthread_attr_t attr;
 	pthread_t thread;
 
 	/* One heap, as if there were no threads. */
 	mallopt(M_ARENA_MAX, 1);
-	sigfillset(&all);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
 	sem_init(&b->done, 0, 0);
-	pthread_sigmask(SIG_SETMASK, &all, &b->life.mask);
+	cpu_pin(&b->here);
 	int err = pthread_create(&thread, &attr, bear, b);
-	pthread_sigmask(SIG_SETMASK, &b->life.mask, NULL);
+	cpu_unpin(&b->here);
 	pthread_attr_destroy(&attr);
 	if (err)
 		return -1;
 	while (sem_wait(&b->done) < 0)
-		; /* a signal that somebody handles */
+		;
 	if (b->child < 0)
 		pthread_join(thread, NULL);
 	return b->child;
@@ -92,8 +123,13 @@ static pid_t bear_all(struct birth *b)
 pid_t beside(void (*run)(void *), void *arg)
 {
 	struct birth b = { .life = { .run = run, .arg = arg }, .child = -1 };
-	pid_t child = is_watched() ? -1 : bear_all(&b);
+	pid_t child = -1;
 
+	if (!is_watched()) {
+		signals_hold(&b.life.signals);
+		child = bear_one(&b);
+		signals_back(&b.life.signals);
+	}
 	if (child < 0 && (child = fork()) == 0) {
 		run(arg);
 		_exit(0);

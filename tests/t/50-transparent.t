@@ -43,6 +43,16 @@ ok "closed streams stay closed" diff bare.txt traced.txt
 ignored() { sh -c 'trap "" INT HUP USR1 PIPE CHLD; exec "$@"' - env -i PATH="$PATH" "$@" 2>/dev/null | grep -v '^tracer-visible: '; }
 ignored ./selfview view >bare.txt; ignored ./iops run -q -o /dev/null ./selfview view >traced.txt
 ok "ignored signals stay ignored" diff bare.txt traced.txt
+# Those that the C library keeps for itself, too.
+kept() {
+	env -i PATH="$PATH" /usr/bin/python3 -c 'import ctypes, os, struct, sys
+call = ctypes.CDLL(None).syscall
+for sig in 32, 33: call(13, sig, struct.pack("QQQQ", 1, 0, 0, 0), None, 8)
+call(14, 0, struct.pack("Q", 3 << 31), None, 8)
+os.execv(sys.argv[1], sys.argv[1:])' "$@" 2>/dev/null | grep -v '^tracer-visible: '
+}
+kept ./selfview view >bare.txt; kept ./iops run -q -o /dev/null ./selfview view >traced.txt
+ok "... and those of the C library" sh -c 'diff bare.txt traced.txt && grep -q "SigBlk:.0000000180000000" bare.txt && grep -q "SigIgn:.000000018" bare.txt'
 
 for how in "exit 3" "_exit 255" "thread-exit 4" "pthread_exit 7" "sig 15" "sig 9" "raise 10" "abort" "segv" \
 	"int3" "pipe" "thread-exec" "vfork" "clone 8388625" "fpe" "ill" "bus"; do
