@@ -152,6 +152,19 @@ static void become_command(void *birth)
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
+/* Beside us only if the tracer takes little memory. */
+static pid_t bear_command(struct command_birth *b)
+{
+	const struct options *o = b->options;
+	bool small = (!strcmp(o->backend, "auto") || !strcmp(o->backend, "ptrace")) &&
+		     !o->story;
+	pid_t pid = small ? beside(become_command, b) : fork();
+
+	if (pid == 0)
+		become_command(b);
+	return pid;
+}
+
 /* Of the tracer, which works on when the front end has closed what is its own. */
 struct tracer_birth {
 	struct launch *launch;
@@ -212,23 +225,36 @@ void front_done(struct front_job *j, int err)
 	j->done = -1;
 }
 
-/* Whether a signal waits in the command, blocked by it. */
+/* Whether a whole line of a text, or of a part of it, has that signal. */
+static bool has_pending(const char *text, const char *field, unsigned sig)
+{
+	const char *at = strstr(text, field);
+
+	return at && strchr(at + 1, '\n') &&
+	       strtoull(at + strlen(field), NULL, 16) >> (sig - 1) & 1;
+}
+
+/* Whether a signal waits in the command, blocked by it. No stdio: beside.h. */
 static bool is_pending(const struct launch *l, unsigned sig)
 {
-	static const char *const field[] = { "\nSigPnd:", "\nShdPnd:" };
+	enum { LINE = 64 }; /* longer than one of these */
 	char path[64], text[4096];
 	bool pending = false;
+	size_t kept = 0;
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", l->command);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	while (fd >= 0 && (n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+		text[kept += n] = 0;
+		pending |= has_pending(text, "\nSigPnd:", sig) ||
+			   has_pending(text, "\nShdPnd:", sig);
+		size_t tail = kept < LINE ? kept : LINE;
+		memmove(text, text + kept - tail, tail);
+		kept = tail;
+	}
 	if (fd >= 0)
 		close(fd);
-	text[n < 0 ? 0 : n] = 0;
-	for (int i = 0; i < 2; i++) {
-		const char *at = strstr(text, field[i]);
-		pending |= at && strtoull(at + 8, NULL, 16) >> (sig - 1) & 1;
-	}
 	return pending;
 }
 
@@ -549,12 +575,15 @@ int front_run(const struct options *o, struct out *out, struct out *log, front_w
 	}
 	/* First of all, while everything is still as it was given to us. */
 	c.launch = f.launch;
-	f.launch->command = beside(become_command, &c);
+	f.launch->command = bear_command(&c);
 	err = f.launch->command < 0 ? -errno : start(&f, &b);
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");
-		close(f.launch->go[1]); /* the command sees the end of its pipe, and goes
-					 */
+		/* The command sees the end of its pipe, and goes: before what it reads.
+		 */
+		close(f.launch->go[1]);
+		if (f.launch->command > 0)
+			waitpid(f.launch->command, NULL, 0);
 		return EXIT_FAILED;
 	}
 	close(f.launch->go[0]);

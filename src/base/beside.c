@@ -8,15 +8,16 @@
 #include "iops/beside.h"
 #include "iops/cpu.h"
 
+#include <linux/futex.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -43,7 +44,7 @@ struct birth {
 	struct life life;
 	struct cpu_pin here; /* for the thread, which we wait for */
 	pid_t child;
-	sem_t done;
+	uint32_t underway; /* until the thread is gone: a futex */
 };
 
 /* From here on none comes until they are as they were. */
@@ -63,28 +64,60 @@ static void signals_back(const struct signals *s)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s->mask, NULL, MASK_SIZE);
 }
 
+/*
+ * Linux before 5.16 kills all that share a memory which is to be dumped. Whoever has not
+ * said what such a signal is to do ends by it, but with a status instead.
+ */
+static void end(int sig)
+{
+	_exit(128 + sig);
+}
+
+static void leave_no_core(void)
+{
+	static const int dumps[] = { SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE,
+		SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS };
+
+	for (unsigned i = 0; i < sizeof(dumps) / sizeof(*dumps); i++) {
+		struct sigaction was, ends = { .sa_handler = end };
+		if (!sigaction(dumps[i], &ends, &was) && was.sa_handler != SIG_DFL)
+			sigaction(dumps[i], &was, NULL);
+	}
+}
+
 static int live(void *p)
 {
 	const struct life *life = (const struct life *)p;
 
+	leave_no_core();
 	signals_back(&life->signals);
 	life->run(life->arg);
 	return 0;
 }
 
+/*
+ * The library knows a thread by an id, which the kernel would make 0 when the thread
+ * ends: then it takes what is nobody's lock for the thread's own. It is the child's from
+ * now on, if the kernel tells where it is, or else that of the thread for good.
+ */
 static void *bear(void *p)
 {
 	struct birth *b = (struct birth *)p;
 	struct life life = b->life; /* it is to outlast the birth */
 	uintptr_t top = ((uintptr_t)__builtin_frame_address(0) - OWN) & ~(uintptr_t)63;
+	pid_t *id = NULL;
 
 	cpu_unpin(&b->here);
-	pid_t child = clone(live, (void *)top, CLONE_VM | SIGCHLD, &life);
-
-	b->child = child;
-	sem_post(&b->done);
-	if (child > 0)
+	int flags = CLONE_VM | SIGCHLD;
+	if (!prctl(PR_GET_TID_ADDRESS, &id) && id)
+		flags |= CLONE_CHILD_SETTID;
+	b->child = clone(live, (void *)top, flags, &life, NULL, NULL, id);
+	if (b->child > 0) {
+		syscall(SYS_set_tid_address, &b->underway);
 		syscall(SYS_exit, 0); /* the library would take back what it gave */
+	}
+	__atomic_store_n(&b->underway, 0, __ATOMIC_RELEASE);
+	syscall(SYS_futex, &b->underway, FUTEX_WAKE, 1, NULL, NULL, 0);
 	return NULL;
 }
 
@@ -106,15 +139,14 @@ static pid_t bear_one(struct birth *b)
 	mallopt(M_ARENA_MAX, 1);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK);
-	sem_init(&b->done, 0, 0);
 	cpu_pin(&b->here);
 	int err = pthread_create(&thread, &attr, bear, b);
 	cpu_unpin(&b->here);
 	pthread_attr_destroy(&attr);
 	if (err)
 		return -1;
-	while (sem_wait(&b->done) < 0)
-		;
+	while (__atomic_load_n(&b->underway, __ATOMIC_ACQUIRE))
+		syscall(SYS_futex, &b->underway, FUTEX_WAIT, 1, NULL, NULL, 0);
 	if (b->child < 0)
 		pthread_join(thread, NULL);
 	return b->child;
@@ -122,7 +154,9 @@ static pid_t bear_one(struct birth *b)
 
 pid_t beside(void (*run)(void *), void *arg)
 {
-	struct birth b = { .life = { .run = run, .arg = arg }, .child = -1 };
+	struct birth b = {
+		.life = { .run = run, .arg = arg }, .child = -1, .underway = 1
+	};
 	pid_t child = -1;
 
 	if (!is_watched()) {

@@ -162,6 +162,29 @@ static void both_work_at_once(void **state)
 	assert_int_equal(w.errors, 0);
 }
 
+/* Which takes a lock of the library. */
+static void name_an_error(void *p)
+{
+	struct word *w = (struct word *)p;
+
+	w->said = strcmp(strerror(ENOENT), "No such file or directory");
+	_exit(0);
+}
+
+static void locks_are_whose_they_are(void **state)
+{
+	struct word w = { .said = 1 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(ended(beside(name_an_error, &w)), 0);
+		alarm(10);
+		assert_non_null(strerror(ENOENT));
+		assert_non_null(strerror(EINTR));
+		alarm(0);
+	}
+}
+
 static void wait_for_word(void *p)
 {
 	struct word *w = (struct word *)p;
@@ -214,13 +237,19 @@ static void live_on(void *p)
 	size_t size = 0;
 	int cpu;
 
+	pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+	pthread_mutex_t twice = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+
 	while (getppid() == w->parent)
 		usleep(1000);
 	w->said = 0;
+	bool locks = !pthread_rwlock_rdlock(&lock) && !pthread_rwlock_unlock(&lock) &&
+		     !pthread_mutex_lock(&twice) && twice.__data.__lock &&
+		     !pthread_mutex_unlock(&twice) && !twice.__data.__lock;
 	for (unsigned i = 0; i < 1000; i++)
 		free(malloc(i * 100));
 	FILE *f = open_memstream(&text, &size);
-	bool fine = f && fprintf(f, "%d", getpid()) > 0 && !fclose(f) &&
+	bool fine = locks && f && fprintf(f, "%d", getpid()) > 0 && !fclose(f) &&
 		    atoi(text) == getpid() &&
 		    !pthread_create(&thread, NULL, on_a_thread, w) &&
 		    !pthread_join(thread, NULL) && w->said;
@@ -266,20 +295,32 @@ static void it_lives_on(void **state)
 
 static void die(void *p)
 {
-	(void)p;
-	raise(SIGKILL);
+	raise(*(int *)p);
 }
 
 static void parent_lives_on(void **state)
 {
 	char *text = NULL;
+	int sig = SIGKILL;
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		assert_int_equal(ended(beside(die, NULL)), SIGKILL);
+		assert_int_equal(ended(beside(die, &sig)), SIGKILL);
 		assert_true(asprintf(&text, "%d", i) > 0);
 		free(text);
 	}
+}
+
+static void it_leaves_no_core(void **state)
+{
+	int sig = SIGQUIT;
+
+	(void)state;
+	needs_sharing();
+	assert_int_equal(ended(beside(die, &sig)), (128 + SIGQUIT) << 8);
+	signal(SIGQUIT, SIG_IGN);
+	assert_int_equal(ended(beside(die, &sig)), 0);
+	signal(SIGQUIT, SIG_DFL);
 }
 
 /* As the shell sees a job that is stopped: it is when all of its threads are. */
@@ -361,9 +402,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_but_memory_is_its_own),
 		cmocka_unit_test(both_work_at_once),
+		cmocka_unit_test(locks_are_whose_they_are),
 		cmocka_unit_test(nothing_else_is_left),
 		cmocka_unit_test(it_lives_on),
 		cmocka_unit_test(parent_lives_on),
+		cmocka_unit_test(it_leaves_no_core),
 		cmocka_unit_test(parent_stops),
 		cmocka_unit_test(it_runs_a_program),
 		cmocka_unit_test(it_is_forked_without_room),
