@@ -15,10 +15,12 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 enum { STACK = 8 << 20, OWN = 16 << 10 /* of it, for the thread's last steps */ };
@@ -66,8 +68,17 @@ static void signals_back(const struct signals *s)
 
 /*
  * Linux before 5.16 kills all that share a memory which is to be dumped. Whoever has not
- * said what such a signal is to do ends by it, but with a status instead.
+ * said what such a signal is to do ends by it there, but with a status instead.
  */
+static bool one_core_for_all(void)
+{
+	struct utsname u;
+	unsigned major, minor;
+
+	return uname(&u) < 0 || sscanf(u.release, "%u.%u", &major, &minor) != 2 ||
+	       major < 5 || (major == 5 && minor < 16);
+}
+
 static void end(int sig)
 {
 	_exit(128 + sig);
@@ -89,7 +100,8 @@ static int live(void *p)
 {
 	const struct life *life = (const struct life *)p;
 
-	leave_no_core();
+	if (one_core_for_all())
+		leave_no_core();
 	signals_back(&life->signals);
 	life->run(life->arg);
 	return 0;

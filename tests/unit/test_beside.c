@@ -18,7 +18,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -317,15 +319,26 @@ static void parent_lives_on(void **state)
 
 static void it_leaves_no_core(void **state)
 {
-	int sig = SIGQUIT;
+	struct rlimit was, none = { 0, 0 };
+	int sig = SIGQUIT, persona = personality(0xffffffff);
 
 	(void)state;
 	if (!shares())
 		return;
+	getrlimit(RLIMIT_CORE, &was);
+	none.rlim_max = was.rlim_max;
+	setrlimit(RLIMIT_CORE, &none);
+	personality(persona | UNAME26); /* as an old kernel */
 	assert_int_equal(ended(beside(die, &sig)), (128 + SIGQUIT) << 8);
 	signal(SIGQUIT, SIG_IGN);
 	assert_int_equal(ended(beside(die, &sig)), 0);
 	signal(SIGQUIT, SIG_DFL);
+	personality(persona);
+	struct utsname u;
+	uname(&u);
+	if (strtod(u.release, NULL) >= 6)
+		assert_int_equal(ended(beside(die, &sig)), SIGQUIT);
+	setrlimit(RLIMIT_CORE, &was);
 }
 
 /* As the shell sees a job that is stopped: it is when all of its threads are. */
