@@ -11,6 +11,7 @@
 #include "iops/diag.h"
 #include "iops/fds.h"
 #include "iops/prefault.h"
+#include "iops/slurp.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,22 +153,20 @@ static void become_command(void *birth)
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
-/* Beside us only if the tracer takes little memory. */
-static pid_t bear_command(struct command_birth *b)
+/* Beside us where that is most of a start: what takes long to begin, much memory or many
+ * threads is better off on its own. */
+static pid_t bear(const struct options *o, void (*run)(void *), void *arg)
 {
-	const struct options *o = b->options;
-	bool small = (!strcmp(o->backend, "auto") || !strcmp(o->backend, "ptrace")) &&
-		     !o->story;
-	pid_t pid = small ? beside(become_command, b) : fork();
-
+	if (!o->story && (!strcmp(o->backend, "auto") || !strcmp(o->backend, "ptrace")))
+		return beside(run, arg);
+	pid_t pid = fork();
 	if (pid == 0)
-		become_command(b);
+		run(arg);
 	return pid;
 }
 
 /* Of the tracer, which works on when the front end has closed what is its own. */
 struct tracer_birth {
-	struct launch *launch;
 	struct front_job job;
 	struct out out, log;
 	front_work *work;
@@ -187,21 +186,21 @@ static void become_tracer(void *birth)
 	close(b->others[1]);
 	setsid();
 	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
-		if (b->launch || ignored[i] != SIGTERM)
+		if (job->launch || ignored[i] != SIGTERM)
 			signal(ignored[i], SIG_IGN);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (!b->launch && !job->options->mount.daemon) {
+	if (!job->launch && !job->options->mount.daemon) {
 		/* Without the front end there is nobody who could end it. */
 		prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-	} else if (b->launch) {
-		close(b->launch->go[0]);
+	} else if (job->launch) {
+		close(job->launch->go[0]);
 	}
 	fds_let_go(STDIN_FILENO);
 	fds_let_go(STDOUT_FILENO);
 	int keep[] = { job->out->fd, job->log->fd, job->done,
-		b->launch ? b->launch->go[1] : -1 };
+		job->launch ? job->launch->go[1] : -1 };
 	fds_close_others(keep, 4);
 	prefault();
 	b->work(job);
@@ -225,36 +224,21 @@ void front_done(struct front_job *j, int err)
 	j->done = -1;
 }
 
-/* Whether a whole line of a text, or of a part of it, has that signal. */
-static bool has_pending(const char *text, const char *field, unsigned sig)
-{
-	const char *at = strstr(text, field);
-
-	return at && strchr(at + 1, '\n') &&
-	       strtoull(at + strlen(field), NULL, 16) >> (sig - 1) & 1;
-}
-
 /* Whether a signal waits in the command, blocked by it. No stdio: beside.h. */
 static bool is_pending(const struct launch *l, unsigned sig)
 {
-	enum { LINE = 64 }; /* longer than one of these */
-	char path[64], text[4096];
+	static const char *const fields[] = { "\nSigPnd:", "\nShdPnd:" };
+	char path[64], text[64 << 10]; /* it may be in thousands of groups */
 	bool pending = false;
-	size_t kept = 0;
-	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", l->command);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && (n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
-		text[kept += n] = 0;
-		pending |= has_pending(text, "\nSigPnd:", sig) ||
-			   has_pending(text, "\nShdPnd:", sig);
-		size_t tail = kept < LINE ? kept : LINE;
-		memmove(text, text + kept - tail, tail);
-		kept = tail;
+	if (slurp(path, text, sizeof(text)) < 0)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		const char *at = strstr(text, fields[i]);
+		pending |=
+			at && strtoull(at + strlen(fields[i]), NULL, 16) >> (sig - 1) & 1;
 	}
-	if (fd >= 0)
-		close(fd);
 	return pending;
 }
 
@@ -460,8 +444,8 @@ static pid_t fork_guard(void)
 /* An attached one is forked: its id is chosen, and it has longer to live than a start. */
 static pid_t bear_tracer(struct tracer_birth *b)
 {
-	if (b->launch)
-		return beside(become_tracer, b);
+	if (b->job.launch)
+		return bear(b->job.options, become_tracer, b);
 	pid_t pid = b->job.options->patch_after ? fork_guard() : fork();
 	if (pid == 0)
 		become_tracer(b);
@@ -482,7 +466,7 @@ static int start(struct front *f, struct tracer_birth *b)
 	sigprocmask(SIG_BLOCK, &set, &f->mask);
 	signal(SIGCHLD, SIG_DFL);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	b->launch = b->job.launch = f->launch;
+	b->job.launch = f->launch;
 	b->out = *b->job.out;
 	b->log = *b->job.log;
 	b->job.out = &b->out;
@@ -575,7 +559,7 @@ int front_run(const struct options *o, struct out *out, struct out *log, front_w
 	}
 	/* First of all, while everything is still as it was given to us. */
 	c.launch = f.launch;
-	f.launch->command = bear_command(&c);
+	f.launch->command = bear(o, become_command, &c);
 	err = f.launch->command < 0 ? -errno : start(&f, &b);
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");
