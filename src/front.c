@@ -10,7 +10,6 @@
 #include "iops/cpu.h"
 #include "iops/diag.h"
 #include "iops/fds.h"
-#include "iops/prefault.h"
 #include "iops/slurp.h"
 
 #include <errno.h>
@@ -202,7 +201,6 @@ static void become_tracer(void *birth)
 	int keep[] = { job->out->fd, job->log->fd, job->done,
 		job->launch ? job->launch->go[1] : -1 };
 	fds_close_others(keep, 4);
-	prefault();
 	b->work(job);
 	_exit(0);
 }
@@ -216,8 +214,9 @@ void front_done(struct front_job *j, int err)
 	struct pollfd gone = { .fd = j->done };
 	ssize_t told = write(j->done, &byte, 1);
 	fds_let_go(STDERR_FILENO);
-	/* It is waited for: what is still to be done here would be in its way. Not where
-	 * there is somebody left to serve. */
+	/* It is waited for, perhaps to run on this very CPU: what is still to be done
+	 * here would be in its way. Not where there is somebody left to serve. */
+	sched_yield();
 	if (told == 1 && j->launch && j->launch->ended)
 		poll(&gone, 1, LEAVE_MS);
 	close(j->done);
