@@ -15,11 +15,14 @@ enum { WHOLE = 2 * PATH_MAX, LINKS = 40 };
 
 /*
  * Directories that files were opened in. Valid while no directory is known to have
- * another path. None is kept open, as umount(8) would find it busy.
+ * another path. None is kept open, as umount(8) would find it busy. Where tasks see what
+ * we see, it is the same to all of them: 0.
  */
-static pid_t seen_by(const struct task *k)
+static pid_t seen_by(struct tracer *t, struct task *k)
 {
-	return k->process->apart ? k->tid : k->process->pid;
+	if (k->process->apart)
+		return k->tid;
+	return root_of(t, k) || mounts_of(t, k) ? k->process->pid : 0;
 }
 
 struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name)
@@ -28,7 +31,7 @@ struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name)
 
 	*d = (struct fast_dir){ .name = name,
 		.epoch = t->fast->epoch,
-		.pid = seen_by(k),
+		.pid = seen_by(t, k),
 		.since = fast_tsc() };
 	return d;
 }
@@ -184,7 +187,7 @@ static struct fast_dir *dir_named(struct tracer *t, struct task *k, uint32_t nam
 {
 	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
 
-	if (d->name == name && d->epoch == t->fast->epoch && d->pid == seen_by(k) &&
+	if (d->name == name && d->epoch == t->fast->epoch && d->pid == seen_by(t, k) &&
 		fast_tsc() - d->since < OTHERS_TICKS)
 		return d->real ? d : NULL;
 	uint32_t real = name ? real_dir(t, k, name) : 0;

@@ -81,8 +81,8 @@ static struct spot look_at(struct tracer *t, struct task *k, const char *full, b
 }
 
 /*
- * Likewise, as it was when the record was made. Whoever has changed it while we looked
- * has begun a record of that before.
+ * Likewise behind links, as it was when the record was made. Whoever has changed it while
+ * we looked has begun a record of that before.
  */
 static struct spot find_spot(struct tracer *t, struct task *k, const char *full,
 	bool plain, const struct stat *is)
@@ -90,9 +90,13 @@ static struct spot find_spot(struct tracer *t, struct task *k, const char *full,
 	bool later = plain && paths_later(t->fast);
 	struct spot s = look_at(t, k, later ? dirs_follow(t, k, full) : full, plain, is);
 
-	if (s.same || later || !plain || !paths_later(t->fast))
+	if (s.same || later || !plain)
 		return s;
-	return look_at(t, k, dirs_follow(t, k, full), plain, is);
+	bool link = s.there && S_ISLNK(s.st.st_mode);
+	if (!link && !paths_later(t->fast))
+		return s;
+	const struct spot end = look_at(t, k, dirs_follow(t, k, full), plain, is);
+	return end.same || paths_later(t->fast) ? end : s;
 }
 
 /*
