@@ -63,7 +63,7 @@ static inline struct rig *rig_new(unsigned ntasks, pid_t pid, const char *want)
 		syscall_index(abi, r->t.row[abi]);
 	int fd = (int)syscall(SYS_memfd_create, "rings", 2 /* MFD_ALLOW_SEALING */);
 	if (syscall_set_parse(&r->t.want, want, &bad) < 0 ||
-		fast_open(&r->t, 1, true) < 0 || fd < 0)
+		fast_open(&r->t, 1) < 0 || fd < 0)
 		abort();
 	r->t.fast->clock = begun;
 	r->process = (struct process){ .pid = pid, .ntasks = ntasks, .started = true };

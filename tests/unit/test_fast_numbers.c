@@ -15,7 +15,7 @@
 
 enum { MANY = 1024 };
 
-static struct fast fast;
+static struct texts texts;
 static struct space here = { .refs = 1 };
 static uint64_t library;
 
@@ -31,20 +31,19 @@ static int begin(void **state)
 
 	(void)state;
 	library = (uintptr_t)dlsym(libc ? libc : RTLD_DEFAULT, "read");
-	return text_look(&fast, &here, getpid(), library) ? 0 : -1;
+	return text_look(&texts, &here, getpid(), library) ? 0 : -1;
 }
 
 static int end(void **state)
 {
 	(void)state;
-	texts_free(&fast);
-	maps_free(&fast.maps);
+	texts_fini(&texts);
 	return 0;
 }
 
 static unsigned calls(const bool wanted[NSHAPES], uint64_t *out)
 {
-	return text_calls(&fast, &here, getpid(), library, wanted, out, MANY);
+	return text_calls(&texts, &here, getpid(), library, wanted, out, MANY);
 }
 
 /* Those whose number nothing tells are always among them. */

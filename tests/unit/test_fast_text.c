@@ -72,13 +72,12 @@ extern const uint8_t mov_5[], mov_7[], mov_load_8[], lea_8[], mov_fs_9[], movups
 	mov_rip[], lea_rip[], mov_rip_imm[], mov_4[], branch[], long_branch[], a_call[],
 	add_5[], first[], inside[], by_cave[], by_cave_2[], by_cave_3[];
 
-static struct fast fast;
+static struct texts texts;
 
 static int stop(void **state)
 {
 	(void)state;
-	texts_free(&fast);
-	maps_free(&fast.maps);
+	texts_fini(&texts);
 	return 0;
 }
 
@@ -101,8 +100,8 @@ static bool is_call(const uint8_t *p)
 static int plan_again(struct space *space, uint64_t at, struct plan *p)
 {
 	memset(p, 0, sizeof(*p));
-	maps_forget(&fast.maps);
-	return text_plan(&fast, space, getpid(), at, p);
+	maps_forget(&texts.maps);
+	return text_plan(&texts, space, getpid(), at, p);
 }
 
 static int plan_at(uint64_t at, struct plan *p)
@@ -476,17 +475,17 @@ static void foreseen(void **state)
 
 	(void)state;
 	wanted[SYS_read] = wanted[SYS_write] = wanted[SYS_lseek] = true;
-	maps_forget(&fast.maps);
-	assert_true(text_look(&fast, &here, getpid(), library));
+	maps_forget(&texts.maps);
+	assert_true(text_look(&texts, &here, getpid(), library));
 	assert_int_equal(text_met_before(&here, library, call), 0);
-	text_foresee(&fast, &ours, address((const uint8_t *)&own), 4096, 4096, wanted);
-	text_foresee(&fast, &ours, 0, 4096, 4096, wanted);
+	text_foresee(&texts, &ours, address((const uint8_t *)&own), 4096, 4096, wanted);
+	text_foresee(&texts, &ours, 0, 4096, 4096, wanted);
 	assert_int_equal(text_met_before(&here, library, call), 0);
 	for (int i = 0; i < 2; i++)
-		text_foresee(&fast, &ours, library, 0x2000, 0x6000, wanted);
+		text_foresee(&texts, &ours, library, 0x2000, 0x6000, wanted);
 	unsigned n = text_met_before(&here, library, call);
 	assert_in_range(n, 3, 12);
-	text_plans(&fast, &here, getpid(), call, n, many);
+	text_plans(&texts, &here, getpid(), call, n, many);
 	for (unsigned i = 0; i < n; i++) {
 		assert_true(is_call(memory(call[i])));
 		assert_int_equal(plan_again(&here, call[i], &one), 0);
@@ -505,22 +504,22 @@ static void met(void **state)
 	const uint64_t mine = address(mov_5), cave = address(by_cave) + 2;
 
 	(void)state;
-	maps_forget(&fast.maps);
+	maps_forget(&texts.maps);
 	text_met(&one, mine + 5); /* nobody has looked */
-	assert_true(text_look(&fast, &one, getpid(), mine));
-	assert_false(text_look(&fast, &one, getpid(), mine + 5));
-	assert_false(text_look(&fast, &one, getpid(), address(&size)));
+	assert_true(text_look(&texts, &one, getpid(), mine));
+	assert_false(text_look(&texts, &one, getpid(), mine + 5));
+	assert_false(text_look(&texts, &one, getpid(), address(&size)));
 	for (int i = 0; i < 2; i++) {
 		text_met(&one, mine + 5);
 		text_met(&one, cave);
 		text_met(&one, mine + 4); /* no call: there is no plan */
 	}
 	assert_int_equal(text_met_before(&other, at, call), 0);
-	assert_true(text_look(&fast, &other, getpid(), at));
+	assert_true(text_look(&texts, &other, getpid(), at));
 	assert_int_equal(text_met_before(&other, at, call), 3);
 	assert_int_equal(call[0], at + 5);
 	assert_int_equal(call[1], at + (cave - mine));
-	text_plans(&fast, &other, getpid(), call, 3, plan);
+	text_plans(&texts, &other, getpid(), call, 3, plan);
 	check_moved(at, at + 5, &plan[0]);
 	check_cave(cave, &plan[1]);
 	assert_int_equal(plan[2].length, 0);

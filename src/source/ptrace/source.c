@@ -73,13 +73,13 @@ static void patch(struct tracer *t, const struct source_args *args)
 	t->dispatch = !args->launch || (t->filter && fast_may_dispatch(args->want) &&
 					       !ignores(SIGSYS) && !ignores(SIGTRAP));
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);
-	int err = 0, tried = -1;
+	int err = 0;
 	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)))
-		tried = fast_try(t->no_patch, sizeof(t->no_patch));
-	if (tried >= 0)
-		err = fast_open(t, args->patch_after, !tried);
+		err = fast_open(t, args->patch_after);
 	if (err < 0)
 		snprintf(t->no_patch, sizeof(t->no_patch), "%s", strerror(-err));
+	if (t->fast)
+		fast_prove(t, t->no_patch, sizeof(t->no_patch));
 	t->dispatch &= t->fast != NULL;
 	if (t->fast)
 		tasks_each(t, begin_fast, NULL);
@@ -268,6 +268,8 @@ static int ptrace_open(struct source **out, const struct source_args *args)
 
 	if (!t)
 		return err;
+	if (t->filter && args->patch_after)
+		t->foresight = foresee_begin();
 	prepare();
 	t->place = place_new();
 	if (t->launch) {

@@ -225,7 +225,7 @@ static void answer_launcher(struct tracer *t, struct task *k)
 				       : LAUNCH_FILTER;
 	k->filtered = !dispatched;
 	task_begin(k);
-	if (dispatched)
+	if (dispatched && !t->foresight) /* else there is work on the other CPU */
 		place_send(t->place, k->tid);
 	resume(t, k, 0);
 	place_settle(t->place);

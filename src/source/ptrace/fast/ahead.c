@@ -69,7 +69,7 @@ static void find_changes(
 	struct plan plan[TEXTS_MAX];
 
 	w->n = w->nacross = 0;
-	text_plans(t->fast, k->space, k->tid, at, n, plan);
+	text_plans(&t->fast->texts, k->space, k->tid, at, n, plan);
 	for (unsigned i = 0; i < n; i++) {
 		const struct change c = change_of(at[i], &plan[i]);
 		const struct site *s =
@@ -238,7 +238,8 @@ static int patch_likely(
 	int err = 0;
 
 	fast_likely(wanted);
-	unsigned n = text_calls(t->fast, k->space, k->tid, around, wanted, call, MANY);
+	unsigned n =
+		text_calls(&t->fast->texts, k->space, k->tid, around, wanted, call, MANY);
 	for (unsigned i = 0; i < n && err != -ESRCH; i += TEXTS_MAX)
 		err = patch_many(
 			t, k, st, call + i, n - i < TEXTS_MAX ? n - i : TEXTS_MAX);
@@ -286,8 +287,8 @@ int ahead_of_code(struct tracer *t, struct task *k, uint64_t at)
 {
 	if (!is_alone(t, k))
 		return 0;
-	maps_forget(&t->fast->maps); /* it has run since */
-	return met_around(t, k, &at, text_look(t->fast, k->space, k->tid, at));
+	maps_forget(&t->fast->texts.maps); /* it has run since */
+	return met_around(t, k, &at, text_look(&t->fast->texts, k->space, k->tid, at));
 }
 
 /* At a stop that comes once the loader has done its work: the same in all of its files
@@ -300,11 +301,12 @@ int ahead_of_files(struct tracer *t, struct task *k)
 	size_t next = 0;
 	unsigned n = 0;
 
-	maps_forget(&f->maps);
-	if (!is_alone(t, k) || maps_of(&f->maps, k->tid) < 0)
+	maps_forget(&f->texts.maps);
+	if (!is_alone(t, k) || maps_of(&f->texts.maps, k->tid) < 0)
 		return 0;
-	while (n + 1 < SPACE_CODES && maps_next(&f->maps, &next, &m))
-		if (text_is_met(f, &m) && text_look(f, k->space, k->tid, m.from))
+	while (n + 1 < SPACE_CODES && maps_next(&f->texts.maps, &next, &m))
+		if (text_is_met(&f->texts, &m) &&
+			text_look(&f->texts, k->space, k->tid, m.from))
 			at[n++] = m.from;
 	return met_around(t, k, at, n);
 }

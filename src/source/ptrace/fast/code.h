@@ -44,18 +44,19 @@ void maps_free(struct maps *m);
 
 /* text.c: of a task that stands still. 0, or -errno. */
 enum { TEXTS_MAX = 96, TEXT_MET = TEXTS_MAX };
-int text_plan(struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out);
-void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
+int text_plan(
+	struct texts *xs, struct space *s, pid_t tid, uint64_t at, struct plan *out);
+void text_plans(struct texts *xs, struct space *s, pid_t tid, const uint64_t *at,
 	unsigned n, struct plan *out);
-unsigned text_calls(struct fast *f, struct space *s, pid_t tid, uint64_t around,
+unsigned text_calls(struct texts *xs, struct space *s, pid_t tid, uint64_t around,
 	const bool wanted[NSHAPES], uint64_t *out, unsigned max);
 bool text_is_call(pid_t tid, uint64_t at);
-bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at);
-void text_foresee(struct fast *f, struct space *here, uint64_t around, uint64_t before,
+bool text_look(struct texts *xs, struct space *s, pid_t tid, uint64_t at);
+void text_foresee(struct texts *xs, struct space *here, uint64_t around, uint64_t before,
 	uint64_t behind, const bool wanted[NSHAPES]);
 void text_met(struct space *s, uint64_t at);
-bool text_is_met(const struct fast *f, const struct mapping *m);
+bool text_is_met(const struct texts *xs, const struct mapping *m);
 unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET]);
-void texts_free(struct fast *f);
+void texts_fini(struct texts *xs);
 
 #endif

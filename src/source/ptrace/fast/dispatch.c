@@ -75,7 +75,7 @@ static void prepare(struct tracer *t, struct task *k)
 	if (s.regs.cs == IN_64_BITS) {
 		sp->state = SPACE_COLD;
 		if (t->launch)
-			text_look(t->fast, sp, k->tid, s.regs.rip);
+			text_look(&t->fast->texts, sp, k->tid, s.regs.rip);
 		err = setup_space(t, k, &s, s.regs.rip);
 	}
 	if (!err && t->launch && ahead_met(t, k, &s, s.regs.rip) == -ESRCH)

@@ -6,6 +6,7 @@
  * it runs: what changes descriptors stops too, once, where it is not hooked.
  */
 #include "../tracer.h"
+#include "iops/prefault.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-int fast_open(struct tracer *t, unsigned after, bool all)
+int fast_open(struct tracer *t, unsigned after)
 {
 	struct fast *f = t->fast = calloc(1, sizeof(*f));
 
@@ -47,25 +48,43 @@ int fast_open(struct tracer *t, unsigned after, bool all)
 	/* Where fstat(2) comes by the hook, and all that may close what was opened does.
 	 */
 	f->ask_later = t->dispatch && t->launch ? ASK_LATER : 0;
-	if (!all)
-		f->shape[SYS_execve] = SHAPE_PASS;
 	fast_clock_start(&f->clock);
 	prctl(PR_SET_TIMERSLACK, 1000); /* naps are to be as short as they are meant */
 	return 0;
+}
+
+void fast_prove(struct tracer *t, char *why, size_t size)
+{
+	int got = fast_try(why, size);
+
+	if (got < 0)
+		fast_close(t);
+	else if (got)
+		t->fast->shape[SYS_execve] = SHAPE_PASS;
+}
+
+void fast_foresee(struct tracer *t)
+{
+	prefault();
+	fdtab_foresee(t->fdtab);
+	texts_fini(&t->fast->texts);
+	t->fast->texts = foresee_end(t->foresight);
+	t->foresight = NULL;
 }
 
 void fast_close(struct tracer *t)
 {
 	struct fast *f = t->fast;
 
+	foresee_free(t->foresight);
+	t->foresight = NULL;
 	if (!f)
 		return;
 	guards_free(f->guards);
 	fdtrack_free(f->track);
 	free(f->first.code);
 	free(f->seal.code);
-	texts_free(f);
-	maps_free(&f->maps);
+	texts_fini(&f->texts);
 	stand_forget(f);
 	ends_fini(f);
 	map_fini(&f->known);

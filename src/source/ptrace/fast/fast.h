@@ -25,6 +25,7 @@
  *   text.c     which file the code of a task is from
  *   maps.c     what is mapped where
  *   elf.c      where code can be changed, and how
+ *   foresee.c  what of it will be called, before there is a command
  *   clock.c    time stamp counter to nanoseconds
  *   calls.c    what each call means to all of this, as data
  *   probe.c    whether it can work here
@@ -158,6 +159,15 @@ struct mapping {
 	char mode[4];
 };
 
+/* Files whose code was looked at, and what is mapped where in the task at hand. */
+struct texts {
+	struct maps maps;
+	struct map files;  /* by device and inode */
+	unsigned nkept;    /* how many of them stay mapped */
+	struct map served; /* device -> whether a process answers for it */
+	bool stale;        /* ... but others may have been mounted since */
+};
+
 /* An address space: tasks that share their memory share it. */
 struct space {
 	unsigned refs;
@@ -257,15 +267,11 @@ struct fast {
 	} first, seal; /* setup_program() */
 	struct task **ringed;
 	unsigned nringed, ringed_cap;
-	struct maps maps;
+	struct texts texts;
 	struct {
 		pid_t of; /* 0: none */
 		int fd;
-	} mem;                 /* of the task that stands: stand_mem() */
-	struct map texts;      /* analysed files, by device and inode */
-	unsigned nkept;        /* how many of them stay mapped */
-	struct map served;     /* device -> whether a process answers for it: text.c, */
-	uint32_t served_epoch; /* in this epoch */
+	} mem; /* of the task that stands: stand_mem() */
 	struct grave dead;
 	uint64_t vdso_call;   /* where in the vdso a call was found last; 0: none yet */
 	struct map ends;      /* file -> struct file_end, where somebody appends */
@@ -323,6 +329,12 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want);
  * but SHAPE_EXEC works; or -errno and why not. */
 int fast_ask(char *why, size_t size);
 int fast_try(char *why, size_t size);
+
+/* foresee.c: it works while we do. Its end waits for it; NULL: all is to be done then. */
+struct foresight;
+struct foresight *foresee_begin(void);
+struct texts foresee_end(struct foresight *s);
+void foresee_free(struct foresight *s);
 
 /* clock.c */
 void fast_clock_start(struct fast_clock *c);
@@ -514,8 +526,9 @@ void drain_dead(struct tracer *t, struct task *k);
 /* fast.c, mend.c: what the rest of the tracer calls. All of it does nothing while
  * tracer.fast is NULL. */
 struct __ptrace_syscall_info;
-int fast_open(struct tracer *t, unsigned after, bool all);
-void fast_foresee(struct tracer *t);
+int fast_open(struct tracer *t, unsigned after);
+void fast_prove(struct tracer *t, char *why, size_t size); /* or it is closed */
+void fast_foresee(struct tracer *t); /* while the command is at its exec */
 void fast_close(struct tracer *t);
 void fast_new(struct tracer *t, struct task *k);
 void fast_forget(struct tracer *t, struct task *k);

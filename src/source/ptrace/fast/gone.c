@@ -18,12 +18,12 @@ static bool is_gone(struct fast *f, const struct task *k, const struct site *s)
 	uint8_t now[sizeof(begins)];
 	struct mapping m;
 
-	maps_forget(&f->maps);
+	maps_forget(&f->texts.maps);
 	bool there =
-		!maps_at(&f->maps, k->tid, s->stub, &m) && m.mode[2] == 'x' &&
+		!maps_at(&f->texts.maps, k->tid, s->stub, &m) && m.mode[2] == 'x' &&
 		tracee_read(k->tid, s->stub + s->body, now, sizeof(now)) == sizeof(now) &&
 		!memcmp(now, begins, sizeof(now));
-	maps_forget(&f->maps);
+	maps_forget(&f->texts.maps);
 	return !there;
 }
 

@@ -23,6 +23,7 @@
 void new_epoch(struct fast *f)
 {
 	f->epoch++;
+	f->texts.stale = true;
 	f->epoch_since = fast_tsc();
 	if (f->known.n > 4096)
 		map_fini(&f->known);

@@ -9,22 +9,17 @@
 #include "iops/slurp.h"
 
 #include <asm/prctl.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 enum { HWCAP2_GS = 1 << 1 }; /* HWCAP2_FSGSBASE: asm/hwcap2.h */
@@ -175,47 +170,4 @@ int fast_try(char *why, size_t size)
 		got != -EPROTO || tried.gs || getauxval(AT_HWCAP2) & HWCAP2_GS
 			? "the self-test has failed"
 			: "the processor or kernel lacks FSGSBASE");
-}
-
-/* Where the loader is in our own memory; 0: we have none. */
-static uint64_t loader_code(void)
-{
-	const Elf64_Ehdr *loader = (const Elf64_Ehdr *)getauxval(AT_BASE);
-
-	return loader ? (uintptr_t)loader + loader->e_entry : 0;
-}
-
-/*
- * Where the C library has what nearly every program calls, in bytes before a function and
- * behind its beginning: around read(2) and mmap(2) most of it, among others; elsewhere a
- * few calls that are all common. A site costs each start half of what a stop does.
- */
-static const struct {
-	void *function;
-	uint16_t before, behind;
-	bool all;
-} library[] = {
-	{ (void *)read, 0x2000, 0x6000, false }, { (void *)mmap, 0x2000, 0x6000, false },
-	{ (void *)sigaction, 0, 0x200, true }, { (void *)getrandom, 0, 0x80, true },
-	{ (void *)tcgetattr, 0, 0x80, true },    /* stdio */
-	{ (void *)pthread_once, 0xb0, 0, true }, /* setlocale(3) */
-};
-
-/*
- * While the command is at its exec: what it will most likely call from its loader and its
- * C library, which nearly every program has in common with us.
- */
-void fast_foresee(struct tracer *t)
-{
-	struct fast *f = t->fast;
-	struct space here = { .refs = 1 };
-	bool common[NSHAPES];
-
-	fdtab_foresee(t->fdtab);
-	fast_common(common);
-	text_foresee(f, &here, loader_code(), UINT64_MAX, UINT64_MAX, common);
-	for (unsigned i = 0; i < sizeof(library) / sizeof(*library); i++)
-		text_foresee(f, &here, (uintptr_t)library[i].function, library[i].before,
-			library[i].behind, library[i].all ? NULL : common);
-	maps_forget(&f->maps);
 }

@@ -353,8 +353,9 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	sp->state = SPACE_REFUSED;
 	if (!task_is_seen(t, k)) /* but for what calls in flight have left, it is empty */
 		history_begin(t, k, NULL, false);
-	uint64_t gap =
-		setup_may_reserve(k->tid) ? find_gap(&t->fast->maps, k->tid, near) : 0;
+	uint64_t gap = setup_may_reserve(k->tid)
+			       ? find_gap(&t->fast->texts.maps, k->tid, near)
+			       : 0;
 	if (!gap)
 		return -ENOMEM;
 	int err = map_hook(t, k, s);
@@ -374,7 +375,7 @@ int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 {
 	struct user_regs_struct r = s->entry;
 
-	r.r14 = find_gap(&t->fast->maps, k->tid, near);
+	r.r14 = find_gap(&t->fast->texts.maps, k->tid, near);
 	r.r15 = (uint64_t)STUB_PAGES * 4096;
 	if (!r.r14 || k->space->locked)
 		return -ENOMEM;
@@ -442,7 +443,7 @@ static bool is_there(struct tracer *t, const struct task *k)
 				   : sizeof(code);
 	struct mapping m;
 
-	return !maps_at(&t->fast->maps, k->tid, SETUP_AT, &m) && m.mode[0] == 'r' &&
+	return !maps_at(&t->fast->texts.maps, k->tid, SETUP_AT, &m) && m.mode[0] == 'r' &&
 	       m.mode[2] == 'x' &&
 	       tracee_read(k->tid, SETUP_AT, code, len) == (ssize_t)len &&
 	       !memcmp(code, setup_code, len);

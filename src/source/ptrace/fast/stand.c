@@ -114,7 +114,7 @@ int stand_wait(struct tracer *t, struct task *k, int event, int request)
 int stand_go(struct tracer *t, struct task *k, const struct user_regs_struct *r,
 	int request, int event)
 {
-	maps_forget(&t->fast->maps);
+	maps_forget(&t->fast->texts.maps);
 	if (ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 || ptrace(request, k->tid, 0, 0) < 0)
 		return -errno;
 	return stand_wait(t, k, event, request);
@@ -127,7 +127,7 @@ int stand_begin(struct tracer *t, struct task *k, struct stand *s)
 {
 	uint64_t none = ~UINT64_C(0);
 
-	maps_forget(&t->fast->maps); /* it has run since */
+	maps_forget(&t->fast->texts.maps); /* it has run since */
 	stand_forget(t->fast);
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &s->regs) < 0 ||
 		ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0 ||
@@ -212,9 +212,9 @@ static uint64_t find_call(struct fast *f, pid_t tid)
 	struct mapping m;
 	size_t next = 0;
 
-	if (maps_of(&f->maps, tid) < 0)
+	if (maps_of(&f->texts.maps, tid) < 0)
 		return 0;
-	while (maps_next(&f->maps, &next, &m)) {
+	while (maps_next(&f->texts.maps, &next, &m)) {
 		if (m.path_len != sizeof(name) - 1 || memcmp(m.path, name, m.path_len))
 			continue;
 		if (f->vdso_call && text_is_call(tid, m.from + f->vdso_call))

@@ -43,9 +43,9 @@ struct text {
 };
 
 /* The mapping around an address, if it is code from a file that is not writable. */
-static int find_mapping(struct fast *f, pid_t tid, uint64_t at, struct mapping *m)
+static int find_mapping(struct texts *xs, pid_t tid, uint64_t at, struct mapping *m)
 {
-	int err = maps_at(&f->maps, tid, at, m);
+	int err = maps_at(&xs->maps, tid, at, m);
 
 	if (err < 0)
 		return err;
@@ -69,13 +69,14 @@ static void text_free(struct text *x)
 	}
 }
 
-void texts_free(struct fast *f)
+void texts_fini(struct texts *xs)
 {
-	for (size_t i = 0; i < f->texts.cap; i++)
-		if (f->texts.slot[i].value)
-			text_free((struct text *)f->texts.slot[i].value);
-	map_fini(&f->texts);
-	map_fini(&f->served);
+	for (size_t i = 0; i < xs->files.cap; i++)
+		if (xs->files.slot[i].value)
+			text_free((struct text *)xs->files.slot[i].value);
+	map_fini(&xs->files);
+	map_fini(&xs->served);
+	maps_free(&xs->maps);
 }
 
 /* At the path, if it is that file. */
@@ -125,14 +126,14 @@ static int kind_of(const char *line, uint64_t dev)
  * then would never do so. Such file systems have no device of their own. One that the
  * task cannot see, like those below an overlay, is not what its paths lead to.
  */
-static bool is_served(struct fast *f, pid_t tid, uint64_t dev)
+static bool is_served(struct texts *xs, pid_t tid, uint64_t dev)
 {
 	char path[48], line[1024];
 
-	if (f->served_epoch != f->epoch) /* others may have been mounted since */
-		map_fini(&f->served);
-	f->served_epoch = f->epoch;
-	int kind = dev >> 32 ? NOT_SERVED : (int)map_get(&f->served, dev, 0);
+	if (xs->stale)
+		map_fini(&xs->served);
+	xs->stale = false;
+	int kind = dev >> 32 ? NOT_SERVED : (int)map_get(&xs->served, dev, 0);
 	if (kind)
 		return kind == SERVED;
 	snprintf(path, sizeof(path), "/proc/%d/mountinfo", tid);
@@ -142,7 +143,7 @@ static bool is_served(struct fast *f, pid_t tid, uint64_t dev)
 	if (mounts)
 		fclose(mounts);
 	if (kind)
-		map_put(&f->served, dev, 0, kind);
+		map_put(&xs->served, dev, 0, kind);
 	return kind == SERVED;
 }
 
@@ -154,9 +155,9 @@ static bool is_same(const struct text *x, const struct stat *st)
 }
 
 static struct text *text_of(
-	struct fast *f, const struct mapping *m, const struct stat *st)
+	struct texts *xs, const struct mapping *m, const struct stat *st)
 {
-	struct text *was = (struct text *)map_get(&f->texts, m->dev, m->inode);
+	struct text *was = (struct text *)map_get(&xs->files, m->dev, m->inode);
 
 	if (was && is_same(was, st))
 		return was;
@@ -165,7 +166,7 @@ static struct text *text_of(
 		return NULL;
 	*x = (struct text){ .size = st->st_size, .changed = st->st_ctim };
 	x->elf = elf_new(NULL, x->size);
-	if (!x->elf || map_put(&f->texts, m->dev, m->inode, (uintptr_t)x) < 0) {
+	if (!x->elf || map_put(&xs->files, m->dev, m->inode, (uintptr_t)x) < 0) {
 		text_free(x);
 		return NULL;
 	}
@@ -212,14 +213,14 @@ static uint64_t mount_of(int fd, const char *path)
 }
 
 /* Keep a file that lies on our own root: takes over both. */
-static bool keep(struct fast *f, struct text *x, int fd, void *file)
+static bool keep(struct texts *xs, struct text *x, int fd, void *file)
 {
 	enum { MANY = 16 };
-	uint64_t mount = x->file || f->nkept >= MANY ? 0 : mount_of(fd, "");
+	uint64_t mount = x->file || xs->nkept >= MANY ? 0 : mount_of(fd, "");
 
 	if (!mount || mount != mount_of(AT_FDCWD, "/"))
 		return false;
-	f->nkept++;
+	xs->nkept++;
 	x->file = file;
 	x->fd = fd;
 	return true;
@@ -251,9 +252,9 @@ static uint8_t *load(const struct text *x, pid_t tid, const struct mapping *m, i
 	return NULL;
 }
 
-static void keep_or_leave(struct fast *f, struct text *x, int fd, uint8_t *file)
+static void keep_or_leave(struct texts *xs, struct text *x, int fd, uint8_t *file)
 {
-	if (keep(f, x, fd, file))
+	if (keep(xs, x, fd, file))
 		return;
 	close(fd);
 	munmap(file, x->size);
@@ -261,7 +262,7 @@ static void keep_or_leave(struct fast *f, struct text *x, int fd, uint8_t *file)
 
 /* A call that is asked for the first time. */
 static int look_at_file(
-	struct fast *f, struct code *c, pid_t tid, uint64_t at, struct plan *out)
+	struct texts *xs, struct code *c, pid_t tid, uint64_t at, struct plan *out)
 {
 	struct text *x = c->text;
 	uint64_t call = at - c->from + c->offset;
@@ -272,45 +273,45 @@ static int look_at_file(
 		c->sure = true;
 		return plan_with(x, x->file, call, out);
 	}
-	int err = find_mapping(f, tid, at, &m);
+	int err = find_mapping(xs, tid, at, &m);
 	uint8_t *file = err < 0 ? NULL : load(x, tid, &m, &fd);
 	if (!file)
 		return err < 0 ? err : fd;
 	err = plan_with(x, file, call, out);
-	keep_or_leave(f, x, fd, file);
+	keep_or_leave(xs, x, fd, file);
 	return err;
 }
 
 static int plan_in(
-	struct fast *f, struct code *c, pid_t tid, uint64_t at, struct plan *out)
+	struct texts *xs, struct code *c, pid_t tid, uint64_t at, struct plan *out)
 {
 	uint64_t call = at - c->from + c->offset;
 
 	return elf_knows(c->text->elf, call) ? elf_plan(c->text->elf, call, out)
-					     : look_at_file(f, c, tid, at, out);
+					     : look_at_file(xs, c, tid, at, out);
 }
 
 static int plan_there(
-	struct fast *f, struct code *c, pid_t tid, uint64_t at, struct plan *out)
+	struct texts *xs, struct code *c, pid_t tid, uint64_t at, struct plan *out)
 {
-	int err = plan_in(f, c, tid, at, out);
+	int err = plan_in(xs, c, tid, at, out);
 
 	return err < 0 ? err : compare(tid, at, out);
 }
 
-static int find_code(struct fast *f, pid_t tid, uint64_t at, struct code *out)
+static int find_code(struct texts *xs, pid_t tid, uint64_t at, struct code *out)
 {
 	struct mapping m;
 	struct stat st;
-	int err = find_mapping(f, tid, at, &m);
-	if (!err && is_served(f, tid, m.dev))
+	int err = find_mapping(xs, tid, at, &m);
+	if (!err && is_served(xs, tid, m.dev))
 		err = -EACCES;
 	int fd = err < 0 ? err : text_open(tid, &m, &st);
 
 	if (fd < 0)
 		return fd;
 	close(fd);
-	*out = (struct code){ m.from, m.to, m.offset, text_of(f, &m, &st), false };
+	*out = (struct code){ m.from, m.to, m.offset, text_of(xs, &m, &st), false };
 	return out->text ? 0 : -ENOMEM;
 }
 
@@ -324,10 +325,10 @@ static struct code *code_around(struct space *s, uint64_t at)
 
 /* Where nobody has looked yet. 0, or -errno. */
 static int look_around(
-	struct fast *f, struct space *s, pid_t tid, uint64_t at, struct code **out)
+	struct texts *xs, struct space *s, pid_t tid, uint64_t at, struct code **out)
 {
 	struct code c;
-	int err = find_code(f, tid, at, &c);
+	int err = find_code(xs, tid, at, &c);
 
 	if (err < 0)
 		return err;
@@ -337,25 +338,25 @@ static int look_around(
 }
 
 /* Find out which file is mapped there. false: it is known already, or none. */
-bool text_look(struct fast *f, struct space *s, pid_t tid, uint64_t at)
+bool text_look(struct texts *xs, struct space *s, pid_t tid, uint64_t at)
 {
 	struct code *c;
 
-	return !code_around(s, at) && !look_around(f, s, tid, at, &c);
+	return !code_around(s, at) && !look_around(xs, s, tid, at, &c);
 }
 
 /* Before calls are looked for in a mapping: its file, if that can be kept. */
-static void keep_around(struct fast *f, struct space *s, pid_t tid, uint64_t around)
+static void keep_around(struct texts *xs, struct space *s, pid_t tid, uint64_t around)
 {
 	struct code *c = code_around(s, around);
 	struct mapping m;
 	int fd;
 
-	if (c->text->file || find_mapping(f, tid, around, &m) < 0)
+	if (c->text->file || find_mapping(xs, tid, around, &m) < 0)
 		return;
 	uint8_t *file = load(c->text, tid, &m, &fd);
 	if (file)
-		keep_or_leave(f, c->text, fd, file);
+		keep_or_leave(xs, c->text, fd, file);
 }
 
 /* mov $nr, %eax or %rax, of which the last of the opcode is there, in so many bytes. */
@@ -441,7 +442,7 @@ static bool is_for_one_thread(const struct text *x, unsigned i)
  * mapping around an address and up to max of them, if its file can be kept. Some may be
  * no calls: a plan tells.
  */
-unsigned text_calls(struct fast *f, struct space *s, pid_t tid, uint64_t around,
+unsigned text_calls(struct texts *xs, struct space *s, pid_t tid, uint64_t around,
 	const bool wanted[NSHAPES], uint64_t *out, unsigned max)
 {
 	const struct code *c = code_around(s, around);
@@ -449,7 +450,7 @@ unsigned text_calls(struct fast *f, struct space *s, pid_t tid, uint64_t around,
 
 	if (!c)
 		return 0;
-	keep_around(f, s, tid, around);
+	keep_around(xs, s, tid, around);
 	if (!c->text->file)
 		return 0;
 	struct text *x = c->text;
@@ -494,11 +495,11 @@ bool text_is_call(pid_t tid, uint64_t at)
 }
 
 /* Whether others have, from code that is mapped there. */
-bool text_is_met(const struct fast *f, const struct mapping *m)
+bool text_is_met(const struct texts *xs, const struct mapping *m)
 {
 	const struct text *x =
 		m->mode[2] == 'x' && m->inode
-			? (const struct text *)map_get(&f->texts, m->dev, m->inode)
+			? (const struct text *)map_get(&xs->files, m->dev, m->inode)
 			: NULL;
 
 	return x && x->nmet;
@@ -518,27 +519,27 @@ unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET
 }
 
 /* What was mapped there before most likely still is: the bytes are compared anyway. */
-int text_plan(struct fast *f, struct space *s, pid_t tid, uint64_t at, struct plan *out)
+int text_plan(struct texts *xs, struct space *s, pid_t tid, uint64_t at, struct plan *out)
 {
 	for (unsigned i = 0; i < SPACE_CODES; i++)
 		if (at >= s->code[i].from && at < s->code[i].to &&
-			!plan_there(f, &s->code[i], tid, at, out))
+			!plan_there(xs, &s->code[i], tid, at, out))
 			return 0;
 	struct code *c;
-	int err = look_around(f, s, tid, at, &c);
-	return err < 0 ? err : plan_there(f, c, tid, at, out);
+	int err = look_around(xs, s, tid, at, &c);
+	return err < 0 ? err : plan_there(xs, c, tid, at, out);
 }
 
 /*
  * The same for several calls, where it was looked before; what is there in the memory of
  * the task is still to be compared. Those that cannot be patched get a length of 0.
  */
-void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
+void text_plans(struct texts *xs, struct space *s, pid_t tid, const uint64_t *at,
 	unsigned n, struct plan *out)
 {
 	for (unsigned i = 0; i < n; i++) {
 		struct code *c = code_around(s, at[i]);
-		if (!c || plan_in(f, c, tid, at[i], &out[i]) < 0)
+		if (!c || plan_in(xs, c, tid, at[i], &out[i]) < 0)
 			out[i] = (struct plan){ .length = 0 };
 	}
 }
@@ -548,13 +549,13 @@ void text_plans(struct fast *f, struct space *s, pid_t tid, const uint64_t *at,
  * what stands around an address of ours. here: our own memory. wanted: NULL for whatever
  * is called there.
  */
-void text_foresee(struct fast *f, struct space *here, uint64_t around, uint64_t before,
+void text_foresee(struct texts *xs, struct space *here, uint64_t around, uint64_t before,
 	uint64_t behind, const bool wanted[NSHAPES])
 {
 	struct plan p;
 
-	if (text_look(f, here, getpid(), around))
-		keep_around(f, here, getpid(), around);
+	if (text_look(xs, here, getpid(), around))
+		keep_around(xs, here, getpid(), around);
 	const struct code *c = code_around(here, around);
 	struct text *x = c ? c->text : NULL;
 	if (!x || !x->file || x->searched)

@@ -1,0 +1,124 @@
+/*
+ * foresee.c - what a command will most likely call, before there is one
+ *
+ * From its loader and its C library, which nearly every program has in common with us. To
+ * find out how that can be patched takes longer than all else that comes before the
+ * command: where there is another CPU, a thread does it there meanwhile.
+ */
+#include "../tracer.h"
+#include "iops/cpu.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <termios.h>
+#include <unistd.h>
+
+struct foresight {
+	struct texts texts;
+	pthread_t thread;
+};
+
+/* Where the loader is in our own memory; 0: we have none. */
+static uint64_t loader_code(void)
+{
+	const Elf64_Ehdr *loader = (const Elf64_Ehdr *)getauxval(AT_BASE);
+
+	return loader ? (uintptr_t)loader + loader->e_entry : 0;
+}
+
+/*
+ * Where the C library has what nearly every program calls, in bytes before a function and
+ * behind its beginning: around read(2) and mmap(2) most of it, among others; elsewhere a
+ * few calls that are all common. A site costs each start half of what a stop does.
+ */
+static const struct {
+	void *function;
+	uint16_t before, behind;
+	bool all;
+} library[] = {
+	{ (void *)read, 0x2000, 0x6000, false }, { (void *)mmap, 0x2000, 0x6000, false },
+	{ (void *)sigaction, 0, 0x200, true }, { (void *)getrandom, 0, 0x80, true },
+	{ (void *)tcgetattr, 0, 0x80, true },    /* stdio */
+	{ (void *)pthread_once, 0xb0, 0, true }, /* setlocale(3) */
+};
+
+static void *foresee(void *arg)
+{
+	struct texts *xs = (struct texts *)arg;
+	struct space here = { .refs = 1 };
+	bool common[NSHAPES];
+
+	fast_common(common);
+	text_foresee(xs, &here, loader_code(), UINT64_MAX, UINT64_MAX, common);
+	for (unsigned i = 0; i < sizeof(library) / sizeof(*library); i++)
+		text_foresee(xs, &here, (uintptr_t)library[i].function, library[i].before,
+			library[i].behind, library[i].all ? NULL : common);
+	maps_forget(&xs->maps);
+	return NULL;
+}
+
+/* To where it is not in the way of who begins it. false: there is no such CPU. */
+static bool elsewhere(pthread_attr_t *attr)
+{
+	cpu_set_t others;
+	int here = cpu_here();
+
+	if (here < 0 || here >= CPU_SETSIZE ||
+		sched_getaffinity(0, sizeof(others), &others) < 0)
+		return false;
+	CPU_CLR(here, &others);
+	return CPU_COUNT(&others) &&
+	       !pthread_attr_setaffinity_np(attr, sizeof(others), &others);
+}
+
+static bool begin(struct foresight *s)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+
+	pthread_attr_init(&attr);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	bool begun = elsewhere(&attr) &&
+		     !pthread_create(&s->thread, &attr, foresee, &s->texts);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+	return begun;
+}
+
+struct foresight *foresee_begin(void)
+{
+	struct foresight *s = calloc(1, sizeof(*s));
+
+	if (!s || begin(s))
+		return s;
+	free(s);
+	return NULL;
+}
+
+struct texts foresee_end(struct foresight *s)
+{
+	struct texts all = { .nkept = 0 };
+
+	if (!s) {
+		foresee(&all);
+		return all;
+	}
+	pthread_join(s->thread, NULL);
+	all = s->texts;
+	free(s);
+	return all;
+}
+
+void foresee_free(struct foresight *s)
+{
+	if (!s)
+		return;
+	struct texts unused = foresee_end(s);
+	texts_fini(&unused);
+}
