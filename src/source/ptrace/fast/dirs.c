@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { WHOLE = 2 * PATH_MAX, LINKS = 40 };
 
@@ -165,12 +166,41 @@ static const char *behind_up(const char *path)
 	return end;
 }
 
+/* What was found out about a directory, if it is still to be believed. */
+static struct fast_dir *dir_known(struct tracer *t, struct task *k, uint32_t name)
+{
+	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
+
+	return d->name == name && d->epoch == t->fast->epoch && d->pid == seen_by(t, k) &&
+			       fast_tsc() - d->since < OTHERS_TICKS
+		       ? d
+		       : NULL;
+}
+
+/* The real path of one that is no link, by that of what it is in. 0: not for sure. */
+static uint32_t below_known(struct tracer *t, struct task *k, const char *text)
+{
+	char path[WHOLE];
+	struct stat is;
+	bool named = *text == '/' && ends_in_name(text);
+	struct fast_dir *up = named ? dir_known(t, k, parent_of(t, text)) : NULL;
+
+	if (!up || !up->real || root_look(t, k, text, &is) < 0 || !S_ISDIR(is.st_mode))
+		return 0;
+	ssize_t n = in_dir(t, up, strrchr(text, '/'), path, sizeof(path));
+	return n ? names_add(t->names, path, n) : 0;
+}
+
 /* The real path of a directory, if it is known. */
 static uint32_t real_dir(struct tracer *t, struct task *k, uint32_t dir)
 {
 	char path[PATH_MAX];
 	const char *text = names_get(t->names, dir);
 	bool now = !paths_later(t->fast) && !behind_up(text);
+	uint32_t below = now ? below_known(t, k, text) : 0;
+
+	if (below)
+		return below;
 	ssize_t n = now ? found_path(t, k, text, NULL, path) : 0;
 	uint32_t real = n > 0 ? names_add(t->names, path, n) : 0;
 
@@ -185,10 +215,9 @@ static uint32_t real_dir(struct tracer *t, struct task *k, uint32_t dir)
 
 static struct fast_dir *dir_named(struct tracer *t, struct task *k, uint32_t name)
 {
-	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
+	struct fast_dir *d = dir_known(t, k, name);
 
-	if (d->name == name && d->epoch == t->fast->epoch && d->pid == seen_by(t, k) &&
-		fast_tsc() - d->since < OTHERS_TICKS)
+	if (d)
 		return d->real ? d : NULL;
 	uint32_t real = name ? real_dir(t, k, name) : 0;
 	d = dirs_put(t, k, name);
