@@ -47,12 +47,12 @@ override CPPFLAGS += -D_GNU_SOURCE -Iinclude -I$(B) -DVERSION='"$(VERSION)"' $(L
 # most of them are. Addresses that move with the program take an eighth of the place.
 RELR    := $(shell echo 'int main(void) { return 0; }' | $(CC) -x c - -Wl,--fatal-warnings,-z,pack-relative-relocs -o /dev/null 2>/dev/null && echo ,-z,pack-relative-relocs)
 override LDFLAGS += -Wl,-z,now$(RELR)
-override LDLIBS += -Wl,--push-state,--no-as-needed -lc -Wl,--pop-state $(shell $(PKG) --libs $(filter-out libzstd,$(LINKED)) 2>/dev/null) $(ZSTDLIB) $(if $(FAST),-lZydis) $(if $(BPF),$(BPFLIBS)) $(MATHLIB) -ldl
+override LDLIBS += -Wl,--push-state,--no-as-needed -lc -Wl,--pop-state $(shell $(PKG) --libs $(filter-out libzstd,$(LINKED)) 2>/dev/null) $(ZSTDLIB) $(if $(BPF),$(BPFLIBS)) $(MATHLIB) -ldl
 # Linked into the program where that can be: they would make each start slower.
 MATHLIB := -lm
 ZSTDLIB := $(or $(filter /%,$(shell $(CC) -print-file-name=libzstd.a)),-lzstd)
 BPFLIBS = $(if $(wildcard $(addprefix $(shell $(PKG) --variable=libdir libbpf)/lib,bpf.a elf.a z.a)),-Wl$(comma)-Bstatic -lbpf -lelf -lz -Wl$(comma)-Bdynamic,-lbpf -lelf -lz)
-LATELIBS := $(shell $(PKG) --libs $(LATE) 2>/dev/null) $(if $(FUSE),$(shell $(PKG) --libs fuse3))
+LATELIBS = $(shell $(PKG) --libs $(LATE) 2>/dev/null) $(if $(FUSE),$(shell $(PKG) --libs fuse3)) $(if $(FAST),-lZydis)
 
 # Everything but main() is a library, so that tests can link it. Of the files that speak
 # for a machine, only that of the compiler's own is taken; the fast path is for x86_64.
@@ -125,7 +125,7 @@ $(B)/.flags: FORCE
 # what is traced: static, so that no loader adds calls of its own, and never sanitized.
 $(B)/unit/%: tests/unit/%.c $(B)/libiops.a
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $< $(B)/libiops.a $(LDFLAGS) -lcmocka $(LDLIBS) -o $@
-$(B)/unit/test_export: override LDLIBS += $(LATELIBS)
+$(B)/unit/test_export $(B)/unit/test_fast_text: override LDLIBS += $(LATELIBS)
 HELPCC  := -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread
 $(B)/help/mkio $(B)/help/hot $(B)/help/netio $(B)/help/ledger: $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -static $< -o $@

@@ -6,12 +6,12 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 echo 'int main(void) { return 0; }' | "$@" -x c - -o "$dir/probe" || exit 1
 readelf -d "$dir/probe" | awk -F'[][]' '
-	/NEEDED.*\[lib(avro|fuse3|nettle|sqlite3)\.so/ {
+	/NEEDED.*\[lib(avro|fuse3|nettle|sqlite3|Zydis)\.so/ {
 		name = package = $2
 		gsub(/^lib|\.so.*/, "", name)
 		sub(/[0-9]\.so\./, "&-", package)
 		sub(/\.so\.?/, "", package)
-		printf "[LATE_%s] = { \"%s\", \"%s\" },\n", toupper(name), $2, package
+		printf "[LATE_%s] = { \"%s\", \"%s\" },\n", toupper(name), $2, tolower(package)
 		n++
 	}
 	END {

@@ -12,7 +12,7 @@
 #define LATE_MEMBER(f) __typeof__(&f) f;
 #define LATE_NAME(f)   #f,
 
-enum late_library { LATE_AVRO, LATE_SQLITE3, LATE_NETTLE, LATE_FUSE3, NLATE };
+enum late_library { LATE_AVRO, LATE_SQLITE3, LATE_NETTLE, LATE_FUSE3, LATE_ZYDIS, NLATE };
 
 /* Load it for good and put its functions of these names, which end with NULL, one after
  * the other into a struct of pointers. 0 or -ELIBACC, said why. */

@@ -7,6 +7,7 @@
 #include "../../src/source/ptrace/fast/fast.h"
 #include "fuzz.h"
 
+int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
 enum { CALLS = 16, JUMP = 5 };
@@ -49,10 +50,21 @@ static void check(struct rig *r, uint64_t call, const struct plan *p)
 	add(r, call + p->cave, JUMP, p->old + 2);
 }
 
+static struct decoder *decoder;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	decoder = decoder_new();
+	FUZZ_CHECK(decoder);
+	return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	struct rig r = { .bytes = bytes, .len = len };
-	struct elf *x = elf_new(bytes, len);
+	struct elf *x = elf_new(decoder, bytes, len);
 	unsigned n = 0;
 
 	FUZZ_CHECK(x);

@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+static struct decoder *decoder;
+
 /*
  * A file made to take long: as many headers, sections and functions as fit, all of them
  * near the call. One answer takes no longer than for the largest of honest files.
@@ -61,7 +63,7 @@ static void made_to_take_long(void **state)
 	for (int i = 0; i < 255; i++)
 		p[i].p_offset = 16384;
 	memcpy(file + CALL, "\x0f\x05", 2);
-	struct elf *x = elf_new(file, SIZE);
+	struct elf *x = elf_new(decoder, file, SIZE);
 	clock_t begin = clock();
 	for (int i = 0; i < 4; i++)
 		elf_plan(x, CALL + i, &plan);
@@ -110,7 +112,7 @@ static void same_in_any_order(void **state)
 	struct plan p;
 	size_t size;
 	const uint8_t *file = library(&size);
-	struct elf *x = elf_new(file, size), *y = elf_new(file, size);
+	struct elf *x = elf_new(decoder, file, size), *y = elf_new(decoder, file, size);
 
 	(void)state;
 	for (size_t i = 0; i + 1 < size && n < MANY; i++)
@@ -127,7 +129,7 @@ static void same_in_any_order(void **state)
 		check_same(&up[i], &p);
 	}
 	for (unsigned i = 0; i < n; i += ALONE) {
-		struct elf *z = elf_new(file, size);
+		struct elf *z = elf_new(decoder, file, size);
 		elf_plan(z, call[i], &p);
 		check_same(&up[i], &p);
 		elf_free(z);
@@ -153,7 +155,7 @@ static int plan_before_tail(const char *tail, size_t len, struct plan *out)
 	*(Elf64_Phdr *)(h + 1) = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = SIZE };
 	memcpy(file + CALL - 3, "\x48\x89\xdf\x0f\x05", 5);
 	memcpy(file + CALL + 2, tail, len);
-	struct elf *x = elf_new(file, SIZE);
+	struct elf *x = elf_new(decoder, file, SIZE);
 	int err = elf_plan(x, CALL, out);
 	elf_free(x);
 	return err;
@@ -176,13 +178,27 @@ static void breakpoints_behind_a_return(void **state)
 	assert_true(plan_before_tail("\xcc\xcc\xcc\xcc\xcc\xcc\xc3", 7, &p) < 0);
 }
 
+static int begin(void **state)
+{
+	(void)state;
+	decoder = decoder_new();
+	return decoder ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	free(decoder);
+	return 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(made_to_take_long),
 		cmocka_unit_test(breakpoints_behind_a_return),
 		cmocka_unit_test(same_in_any_order) };
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, begin, end);
 }
 #else
 int main(void)

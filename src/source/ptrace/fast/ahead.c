@@ -69,7 +69,7 @@ static void find_changes(
 	struct plan plan[TEXTS_MAX];
 
 	w->n = w->nacross = 0;
-	text_plans(&t->fast->texts, k->space, k->tid, at, n, plan);
+	text_plans(texts_of(t), k->space, k->tid, at, n, plan);
 	for (unsigned i = 0; i < n; i++) {
 		const struct change c = change_of(at[i], &plan[i]);
 		const struct site *s =
@@ -239,7 +239,7 @@ static int patch_likely(
 
 	fast_likely(wanted);
 	unsigned n =
-		text_calls(&t->fast->texts, k->space, k->tid, around, wanted, call, MANY);
+		text_calls(texts_of(t), k->space, k->tid, around, wanted, call, MANY);
 	for (unsigned i = 0; i < n && err != -ESRCH; i += TEXTS_MAX)
 		err = patch_many(
 			t, k, st, call + i, n - i < TEXTS_MAX ? n - i : TEXTS_MAX);
@@ -288,7 +288,7 @@ int ahead_of_code(struct tracer *t, struct task *k, uint64_t at)
 	if (!is_alone(t, k))
 		return 0;
 	maps_forget(&t->fast->texts.maps); /* it has run since */
-	return met_around(t, k, &at, text_look(&t->fast->texts, k->space, k->tid, at));
+	return met_around(t, k, &at, text_look(texts_of(t), k->space, k->tid, at));
 }
 
 /* At a stop that comes once the loader has done its work: the same in all of its files
@@ -304,9 +304,9 @@ int ahead_of_files(struct tracer *t, struct task *k)
 	maps_forget(&f->texts.maps);
 	if (!is_alone(t, k) || maps_of(&f->texts.maps, k->tid) < 0)
 		return 0;
+	struct texts *xs = texts_of(t);
 	while (n + 1 < SPACE_CODES && maps_next(&f->texts.maps, &next, &m))
-		if (text_is_met(&f->texts, &m) &&
-			text_look(&f->texts, k->space, k->tid, m.from))
+		if (text_is_met(xs, &m) && text_look(xs, k->space, k->tid, m.from))
 			at[n++] = m.from;
 	return met_around(t, k, at, n);
 }

@@ -15,9 +15,13 @@ struct plan {
 	uint8_t old[16]; /* what is there before */
 };
 
+/* decoder.c: NULL: there is none, which has been said; nothing can be patched then. */
+struct decoder;
+struct decoder *decoder_new(void);
+
 /* elf.c: of the bytes of a file, which are borrowed; call: where in it. 0, or -errno. */
 struct elf;
-struct elf *elf_new(const uint8_t *file, size_t size);
+struct elf *elf_new(const struct decoder *d, const uint8_t *file, size_t size);
 void elf_bytes(struct elf *x, const uint8_t *file);
 bool elf_knows(struct elf *x, uint64_t call);
 int elf_plan(struct elf *x, uint64_t call, struct plan *out);

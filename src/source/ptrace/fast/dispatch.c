@@ -74,11 +74,10 @@ static void prepare(struct tracer *t, struct task *k)
 	sp->calm = true;
 	if (s.regs.cs == IN_64_BITS) {
 		sp->state = SPACE_COLD;
-		if (t->launch)
-			text_look(&t->fast->texts, sp, k->tid, s.regs.rip);
 		err = setup_space(t, k, &s, s.regs.rip);
 	}
-	if (!err && t->launch && ahead_met(t, k, &s, s.regs.rip) == -ESRCH)
+	if (!err && t->launch && text_look(texts_of(t), sp, k->tid, s.regs.rip) &&
+		ahead_met(t, k, &s, s.regs.rip) == -ESRCH)
 		err = -ESRCH;
 	if (!err && t->fast->guards)
 		err = handler_set(t, k, &s, ACTION_AT);

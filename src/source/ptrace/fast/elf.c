@@ -16,8 +16,8 @@
  * what one call costs is bounded.
  */
 #include "fast.h"
+#include "decoder.h"
 
-#include <Zydis/Zydis.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -28,6 +28,7 @@ struct range {
 };
 
 struct elf {
+	const struct decoder *decoder;
 	const uint8_t *file;
 	size_t size;
 	struct range *function;
@@ -262,18 +263,15 @@ static int read_functions(struct elf *x, const struct around *a)
 static int before(struct elf *x, uint64_t from, uint64_t call, uint64_t *prev,
 	ZydisDecodedInstruction *in, ZydisDecodedOperand *operand)
 {
-	ZydisDecoder quick, decoder;
+	const struct decoder *d = x->decoder;
 
 	if (!within(x, from, call + 2 - from) || from > call)
 		return -ENOEXEC;
-	ZydisDecoderInit(&quick, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	ZydisDecoderEnableMode(&quick, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
 	*prev = 0;
 	in->length = 0;
 	uint64_t at = x->swept.from == from && x->swept.to < call ? x->swept.to : from;
 	for (; at != call; at += in->length) {
-		if (at > call || ZYAN_FAILED(ZydisDecoderDecodeInstruction(
-					 &quick, NULL, x->file + at, x->size - at, in)))
+		if (at > call || !decode(d, &d->quick, x->file + at, x->size - at, in))
 			return -ENOEXEC;
 		*prev = at;
 	}
@@ -282,9 +280,8 @@ static int before(struct elf *x, uint64_t from, uint64_t call, uint64_t *prev,
 	if (!*prev)
 		return 0;
 	x->swept = (struct range){ from, *prev };
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	return ZYAN_FAILED(ZydisDecoderDecodeFull(
-		       &decoder, x->file + *prev, call - *prev, in, operand))
+	return ZYAN_FAILED(d->lib.ZydisDecoderDecodeFull(
+		       &d->whole, x->file + *prev, call - *prev, in, operand))
 		       ? -ENOEXEC
 		       : 0;
 }
@@ -341,14 +338,12 @@ static bool is_movable(
 /* Nothing but no-operations and breakpoints. */
 static bool is_padding(const struct elf *x, uint64_t at, uint64_t len)
 {
-	ZydisDecoder decoder;
+	const struct decoder *d = x->decoder;
 	ZydisDecodedInstruction in;
 	uint64_t end = at + len;
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	while (at < end) {
-		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(
-			    &decoder, NULL, x->file + at, end - at, &in)) ||
+		if (!decode(d, &d->whole, x->file + at, end - at, &in) ||
 			(in.mnemonic != ZYDIS_MNEMONIC_NOP &&
 				in.mnemonic != ZYDIS_MNEMONIC_INT3))
 			return false;
@@ -401,15 +396,12 @@ static uint64_t find_cave(struct elf *x, uint64_t call, int64_t to_address)
  */
 static uint64_t find_breakpoints(struct elf *x, uint64_t call)
 {
-	ZydisDecoder quick;
+	const struct decoder *d = x->decoder;
 	ZydisDecodedInstruction in = { .mnemonic = ZYDIS_MNEMONIC_INVALID };
 	uint64_t at = call + 2, end = at + REACH + JUMP;
 
-	ZydisDecoderInit(&quick, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	ZydisDecoderEnableMode(&quick, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
 	for (; at < end && within(x, at, 1) && x->file[at] != BREAKPOINT; at += in.length)
-		if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(
-			    &quick, NULL, x->file + at, x->size - at, &in)))
+		if (!decode(d, &d->quick, x->file + at, x->size - at, &in))
 			return 0;
 	if (in.mnemonic != ZYDIS_MNEMONIC_RET && in.mnemonic != ZYDIS_MNEMONIC_JMP)
 		return 0;
@@ -500,7 +492,7 @@ static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 	uint64_t prev;
 
 	*p = (struct plan){ .length = 0 };
-	if (!address_of(x, call, &to_address))
+	if (!x->decoder || !address_of(x, call, &to_address))
 		return -ENOEXEC;
 	int err = plan_soon(x, call, to_address, p);
 	if (err != -EAGAIN)
@@ -559,11 +551,12 @@ bool elf_knows(struct elf *x, uint64_t call)
 	return map_get(&x->plans, call, 0) != 0;
 }
 
-struct elf *elf_new(const uint8_t *file, size_t size)
+struct elf *elf_new(const struct decoder *d, const uint8_t *file, size_t size)
 {
 	struct elf *x = calloc(1, sizeof(*x));
 
 	if (x) {
+		x->decoder = d;
 		x->file = file;
 		x->size = size;
 	}

@@ -67,9 +67,17 @@ void fast_foresee(struct tracer *t)
 {
 	prefault();
 	fdtab_foresee(t->fdtab);
-	texts_fini(&t->fast->texts);
-	t->fast->texts = foresee_end(t->foresight);
+	if (!t->foresight)
+		foresee_end(NULL, &t->fast->texts);
+}
+
+/* By the time that they are needed nearly all has been found out. */
+struct texts *texts_of(struct tracer *t)
+{
+	if (t->foresight)
+		foresee_end(t->foresight, &t->fast->texts);
 	t->foresight = NULL;
+	return &t->fast->texts;
 }
 
 void fast_close(struct tracer *t)

@@ -42,6 +42,7 @@
 #include "iops/map.h"
 #include "iops/syscalls.h"
 #include "layout.h"
+#include "texts.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -133,39 +134,6 @@ struct rings {
 	uint8_t *base;
 	size_t size;
 	unsigned nslots, used, nfree, *free;
-};
-
-/* A mapping of code and the file that it is of. */
-struct text;
-struct code {
-	uint64_t from, to, offset;
-	struct text *text;
-	bool sure; /* its file was seen to be what is mapped there */
-};
-
-/* What /proc/PID/maps says, while it is known. */
-struct maps {
-	char *text;
-	size_t len, cap; /* len 0: not known */
-	pid_t of;
-	char name[4096]; /* of what was asked for last */
-};
-
-struct mapping {
-	uint64_t from, to, offset;
-	uint64_t dev, inode; /* dev: major in the upper half */
-	const char *path;    /* not terminated; until the next is asked for */
-	size_t path_len;
-	char mode[4];
-};
-
-/* Files whose code was looked at, and what is mapped where in the task at hand. */
-struct texts {
-	struct maps maps;
-	struct map files;  /* by device and inode */
-	unsigned nkept;    /* how many of them stay mapped */
-	struct map served; /* device -> whether a process answers for it */
-	bool stale;        /* ... but others may have been mounted since */
 };
 
 /* An address space: tasks that share their memory share it. */
@@ -333,7 +301,7 @@ int fast_try(char *why, size_t size);
 /* foresee.c: it works while we do. Its end waits for it; NULL: all is to be done then. */
 struct foresight;
 struct foresight *foresee_begin(void);
-struct texts foresee_end(struct foresight *s);
+void foresee_end(struct foresight *s, struct texts *xs);
 void foresee_free(struct foresight *s);
 
 /* clock.c */
@@ -529,6 +497,7 @@ struct __ptrace_syscall_info;
 int fast_open(struct tracer *t, unsigned after);
 void fast_prove(struct tracer *t, char *why, size_t size); /* or it is closed */
 void fast_foresee(struct tracer *t); /* while the command is at its exec */
+struct texts *texts_of(struct tracer *t);
 void fast_close(struct tracer *t);
 void fast_new(struct tracer *t, struct task *k);
 void fast_forget(struct tracer *t, struct task *k);

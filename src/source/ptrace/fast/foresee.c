@@ -101,24 +101,26 @@ struct foresight *foresee_begin(void)
 	return NULL;
 }
 
-struct texts foresee_end(struct foresight *s)
+void foresee_end(struct foresight *s, struct texts *xs)
 {
-	struct texts all = { .nkept = 0 };
-
 	if (!s) {
-		foresee(&all);
-		return all;
+		foresee(xs);
+		return;
 	}
 	pthread_join(s->thread, NULL);
-	all = s->texts;
+	struct maps maps = xs->maps;
+	xs->maps = s->texts.maps;
+	texts_fini(xs);
+	*xs = s->texts;
+	xs->maps = maps;
 	free(s);
-	return all;
 }
 
 void foresee_free(struct foresight *s)
 {
-	if (!s)
-		return;
-	struct texts unused = foresee_end(s);
+	struct texts unused = { .nkept = 0 };
+
+	if (s)
+		foresee_end(s, &unused);
 	texts_fini(&unused);
 }

@@ -157,7 +157,7 @@ int patch_site(struct tracer *t, struct task *k, struct stand *st, uint64_t at)
 {
 	struct plan p;
 	struct stub_code c;
-	int err = text_plan(&t->fast->texts, k->space, k->tid, at, &p);
+	int err = text_plan(texts_of(t), k->space, k->tid, at, &p);
 
 	if (!err)
 		err = setup_space(t, k, st, at);

@@ -77,6 +77,8 @@ void texts_fini(struct texts *xs)
 	map_fini(&xs->files);
 	map_fini(&xs->served);
 	maps_free(&xs->maps);
+	free(xs->decoder);
+	xs->decoder = NULL;
 }
 
 /* At the path, if it is that file. */
@@ -154,6 +156,13 @@ static bool is_same(const struct text *x, const struct stat *st)
 	       x->changed.tv_nsec == st->st_ctim.tv_nsec;
 }
 
+static const struct decoder *decoder_of(struct texts *xs)
+{
+	if (!xs->decoder && !xs->unarmed)
+		xs->unarmed = !(xs->decoder = decoder_new());
+	return xs->decoder;
+}
+
 static struct text *text_of(
 	struct texts *xs, const struct mapping *m, const struct stat *st)
 {
@@ -165,7 +174,7 @@ static struct text *text_of(
 	if (!x)
 		return NULL;
 	*x = (struct text){ .size = st->st_size, .changed = st->st_ctim };
-	x->elf = elf_new(NULL, x->size);
+	x->elf = elf_new(decoder_of(xs), NULL, x->size);
 	if (!x->elf || map_put(&xs->files, m->dev, m->inode, (uintptr_t)x) < 0) {
 		text_free(x);
 		return NULL;
