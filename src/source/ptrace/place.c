@@ -292,6 +292,19 @@ void place_settle(struct place *p)
 		p->bound = 0;
 }
 
+/* A task that runs on is not in our way, nor are we in its: on another CPU. */
+void place_part(struct place *p, pid_t tid)
+{
+	int here = cpu_here();
+
+	if (!p || p->down || here < 0 || here >= CPU_SETSIZE || here != tracee_cpu(tid))
+		return;
+	cpu_set_t others = p->allowed;
+	CPU_CLR(here, &others);
+	if (CPU_COUNT(&others) && !sched_setaffinity(p->tracer, sizeof(others), &others))
+		sched_setaffinity(p->tracer, sizeof(p->allowed), &p->allowed);
+}
+
 void place_free(struct place *p)
 {
 	if (!p)

@@ -179,6 +179,7 @@ struct tracer {
 	long options; /* of PTRACE_SEIZE */
 	bool ended;   /* the command has ended */
 	uint64_t ended_ns;
+	uint64_t calm_stops, part_ns; /* wait.c: since when nobody stops */
 	char no_patch[100];          /* why there is no fast path; "" if there is */
 	struct fast *fast;           /* NULL: all operations stop */
 	struct foresight *foresight; /* what it will need, until that is there */
@@ -294,6 +295,7 @@ void place_leave(struct place *p);
 void place_send(struct place *p, pid_t tid);
 void place_fetch(struct place *p, pid_t tid);
 void place_settle(struct place *p);
+void place_part(struct place *p, pid_t tid);
 void place_free(struct place *p);
 
 /* stops.c */

@@ -201,6 +201,21 @@ static int wait_many(struct tracer *t)
 	return sleep_for_any(t, 0);
 }
 
+/* Nobody has stopped for a while: what is to be done for those who run can be done beside
+ * them. From then on a look now and then. */
+static void part(struct tracer *t, uint64_t now)
+{
+	enum { CALM_NS = 500 * 1000, AGAIN_NS = 4 * 1000 * 1000 };
+
+	if (t->calm_stops != t->stops) {
+		t->calm_stops = t->stops;
+		t->part_ns = now + CALM_NS;
+	} else if (now >= t->part_ns && t->fast->busiest) {
+		t->part_ns = now + AGAIN_NS;
+		place_part(t->place, t->fast->busiest);
+	}
+}
+
 /*
  * Tasks with rings go on without stopping: their records are fetched every now and then,
  * in time before a ring is half full.
@@ -217,6 +232,7 @@ static int wait_ringed(struct tracer *t)
 	}
 	if ((t->by_stops && spin(t)) || look_recent(t))
 		return 0;
+	part(t, now);
 	/* Passes that stops have made count too: how fast do rings fill? */
 	if (drain_all(t) > RING_PARTS / 2)
 		return 0;

@@ -267,7 +267,10 @@ static unsigned drain_rings(struct tracer *t, const struct task *stands)
 			continue;
 		uint64_t bytes = c[n].head - c[n].task->slot.tail;
 		unsigned parts = (unsigned)(bytes * RING_PARTS / c[n].task->slot.size);
-		most = parts > most ? parts : most;
+		if (parts > most) {
+			most = parts;
+			f->busiest = c[n].task->tid;
+		}
 		n++;
 	}
 	pace(f, until, most);

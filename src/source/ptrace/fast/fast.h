@@ -265,6 +265,7 @@ struct fast {
 	uint64_t passed;     /* when the last pass began */
 	uint64_t questions;  /* who else has an open file */
 	uint64_t fill_ticks; /* in which the busiest ring fills by a third */
+	pid_t busiest;       /* whose that is; 0: nobody's yet */
 };
 
 /* Where stubs lead to. */
