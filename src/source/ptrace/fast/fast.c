@@ -71,15 +71,6 @@ void fast_foresee(struct tracer *t)
 		foresee_end(NULL, &t->fast->texts);
 }
 
-/* By the time that they are needed nearly all has been found out. */
-struct texts *texts_of(struct tracer *t)
-{
-	if (t->foresight)
-		foresee_end(t->foresight, &t->fast->texts);
-	t->foresight = NULL;
-	return &t->fast->texts;
-}
-
 void fast_close(struct tracer *t)
 {
 	struct fast *f = t->fast;

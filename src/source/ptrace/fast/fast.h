@@ -304,6 +304,7 @@ struct foresight;
 struct foresight *foresee_begin(void);
 void foresee_end(struct foresight *s, struct texts *xs);
 void foresee_free(struct foresight *s);
+struct texts *texts_of(struct tracer *t);
 
 /* clock.c */
 void fast_clock_start(struct fast_clock *c);
@@ -498,7 +499,6 @@ struct __ptrace_syscall_info;
 int fast_open(struct tracer *t, unsigned after);
 void fast_prove(struct tracer *t, char *why, size_t size); /* or it is closed */
 void fast_foresee(struct tracer *t); /* while the command is at its exec */
-struct texts *texts_of(struct tracer *t);
 void fast_close(struct tracer *t);
 void fast_new(struct tracer *t, struct task *k);
 void fast_forget(struct tracer *t, struct task *k);

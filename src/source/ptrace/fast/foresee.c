@@ -124,3 +124,12 @@ void foresee_free(struct foresight *s)
 		foresee_end(s, &unused);
 	texts_fini(&unused);
 }
+
+/* By the time that they are needed nearly all has been found out. */
+struct texts *texts_of(struct tracer *t)
+{
+	if (t->foresight)
+		foresee_end(t->foresight, &t->fast->texts);
+	t->foresight = NULL;
+	return &t->fast->texts;
+}
