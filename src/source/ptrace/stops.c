@@ -229,8 +229,12 @@ static void answer_launcher(struct tracer *t, struct task *k)
 		place_send(t->place, k->tid);
 	resume(t, k, 0);
 	place_settle(t->place);
-	if (dispatched)
+	if (dispatched) {
 		fast_foresee(t);
+		return;
+	}
+	foresee_free(t->foresight);
+	t->foresight = NULL;
 }
 
 static void on_signal(struct tracer *t, struct task *k, int sig)

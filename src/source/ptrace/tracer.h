@@ -179,7 +179,6 @@ struct tracer {
 	long options; /* of PTRACE_SEIZE */
 	bool ended;   /* the command has ended */
 	uint64_t ended_ns;
-	uint64_t calm_stops, part_ns; /* wait.c: since when nobody stops */
 	char no_patch[100];          /* why there is no fast path; "" if there is */
 	struct fast *fast;           /* NULL: all operations stop */
 	struct foresight *foresight; /* what it will need, until that is there */
@@ -194,6 +193,9 @@ struct tracer {
 	uint64_t scan_ns, scan_cost_ns, stops;
 	bool by_stops; /* most calls stop although there are rings: wait.c, */
 	uint64_t judged_stops, judged_records; /* when it has looked last */
+
+	/* wait.c: the stops when nobody had stopped for a while, when to look for it */
+	uint64_t calm_stops, part_ns;
 	bool dirty;          /* a stop may have gone unnoticed since the last scan */
 	unsigned spin;       /* looks that are worth taking before sleeping */
 	bool may_spin;       /* there is another CPU */
