@@ -6,11 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* One after the other: both may count up, and in step with each other. */
 static size_t home(const struct map *m, uint64_t a, uint64_t b)
 {
-	uint64_t h = (a ^ (b << 32 | b >> 32)) * 0x9e3779b97f4a7c15u;
+	uint64_t h = (a ^ a >> 32) * 0x9e3779b97f4a7c15u;
 
-	h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u;
+	h = (h ^ h >> 29 ^ b) * 0xbf58476d1ce4e5b9u;
 	return (h ^ h >> 32) & (m->cap - 1);
 }
 
