@@ -25,6 +25,7 @@ struct elf *elf_new(const struct decoder *d, const uint8_t *file, size_t size);
 void elf_bytes(struct elf *x, const uint8_t *file);
 bool elf_knows(struct elf *x, uint64_t call);
 int elf_plan(struct elf *x, uint64_t call, struct plan *out);
+bool elf_is_quick(struct elf *x, uint64_t call);
 void elf_free(struct elf *x);
 
 /* stub.c: code under construction. */

@@ -483,6 +483,22 @@ static int plan_soon(struct elf *x, uint64_t call, int64_t to_address, struct pl
 	return plan_cave(x, call, to_address, p) ? 0 : -ENOSPC;
 }
 
+/* Whether a plan takes little time: it is decoded from where the function begins, which
+ * is not far before. Where nothing tells of functions calls are few. */
+bool elf_is_quick(struct elf *x, uint64_t call)
+{
+	enum { FAR = 512 };
+	int64_t to_address;
+	struct around a = { .before = JUST_BEFORE };
+
+	if (!address_of(x, call, &to_address))
+		return false;
+	a.address = call + to_address;
+	const struct range *f =
+		read_functions(x, &a) < 0 ? NULL : function_of(x, a.address);
+	return f ? a.address - f->from <= FAR : !x->nfunctions;
+}
+
 /* Make the plan for the call at a file offset. */
 static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 {

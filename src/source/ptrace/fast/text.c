@@ -449,7 +449,7 @@ static bool is_for_one_thread(const struct text *x, unsigned i)
 /*
  * Addresses of calls whose number is, or may be, one of those wanted by threads, in the
  * mapping around an address and up to max of them, if its file can be kept. Some may be
- * no calls: a plan tells.
+ * no calls: a plan tells. Not those that take long to be planned: most of them are rare.
  */
 unsigned text_calls(struct texts *xs, struct space *s, pid_t tid, uint64_t around,
 	const bool wanted[NSHAPES], uint64_t *out, unsigned max)
@@ -468,11 +468,14 @@ unsigned text_calls(struct texts *xs, struct space *s, pid_t tid, uint64_t aroun
 		search(x, c->offset,
 			len < x->size - c->offset ? c->offset + len : x->size);
 	x->searched = true;
+	elf_bytes(x->elf, x->file);
 	for (unsigned i = 0; i < x->ncalls && n < max; i++)
 		if ((x->call[i].nr < 0 || wanted[x->call[i].nr]) &&
 			!is_for_one_thread(x, i) && x->call[i].at >= c->offset &&
-			x->call[i].at - c->offset < c->to - c->from)
+			x->call[i].at - c->offset < c->to - c->from &&
+			elf_is_quick(x->elf, x->call[i].at))
 			out[n++] = c->from + (x->call[i].at - c->offset);
+	elf_bytes(x->elf, NULL);
 	return n;
 }
 
