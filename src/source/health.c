@@ -90,6 +90,8 @@ static void fast_health(struct source_health *h, bool filter)
 			"");
 	else if (fast_ask(why, sizeof(why)) < 0 || fast_try(why, sizeof(why)) < 0)
 		set(h, "fast path", "no", why, "");
+	else if (!fast_reads_code())
+		set(h, "fast path", "no", "what reads code is missing: libZydis", "");
 	else
 		set(h, "fast path", "works",
 			"hot calls of 64-bit programs are seen without stopping them",

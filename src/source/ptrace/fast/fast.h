@@ -298,6 +298,7 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want);
  * but SHAPE_EXEC works; or -errno and why not. */
 int fast_ask(char *why, size_t size);
 int fast_try(char *why, size_t size);
+bool fast_reads_code(void); /* or it has been said what is missing */
 
 /* foresee.c: it works while we do. Its end waits for it; NULL: all is to be done then. */
 struct foresight;

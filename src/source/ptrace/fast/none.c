@@ -26,6 +26,11 @@ struct foresight *foresee_begin(void)
 	return NULL;
 }
 
+bool fast_reads_code(void)
+{
+	return false;
+}
+
 void foresee_free(struct foresight *s)
 {
 	(void)s;
