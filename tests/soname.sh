@@ -5,7 +5,8 @@
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 echo 'int main(void) { return 0; }' | "$@" -x c - -o "$dir/probe" || exit 1
-readelf -d "$dir/probe" | awk -F'[][]' '
+asked=$(printf '%s\n' "$@" | grep -E '^-l(avro|fuse3|nettle|sqlite3|Zydis)$' | sort -u | tr '\n' ' ')
+readelf -d "$dir/probe" | awk -F'[][]' -v asked="$asked" '
 	/NEEDED.*\[lib(avro|fuse3|nettle|sqlite3|Zydis)\.so/ {
 		name = package = $2
 		gsub(/^lib|\.so.*/, "", name)
@@ -15,8 +16,8 @@ readelf -d "$dir/probe" | awk -F'[][]' '
 		n++
 	}
 	END {
-		if (n >= 3)
+		if (n >= 3 && n == split(asked, all, " "))
 			exit
-		print "no shared libavro, libnettle and libsqlite3 to link with" >"/dev/stderr"
+		print "not all of " asked " is there as a shared library" >"/dev/stderr"
 		exit 1
 	}'

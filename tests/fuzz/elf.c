@@ -73,8 +73,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 		if (bytes[at] != 0x0f || bytes[at + 1] != 0x05)
 			continue;
 		n++;
+		bool quick = elf_is_quick(x, at);
 		int err = elf_plan(x, at, &p);
 		FUZZ_CHECK(elf_plan(x, at, &again) == err);
+		FUZZ_CHECK(elf_is_quick(x, at) == quick);
 		if (!err) {
 			FUZZ_CHECK(!memcmp(&p, &again, sizeof(p)));
 			check(&r, at, &p);

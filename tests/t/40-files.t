@@ -151,6 +151,13 @@ def instead():
     for i in range(300):
         os.mkdir("d"); put("d/x", 1); os.unlink("d/x"); os.rmdir("d")
         os.symlink("r", "d"); put("d/x", 2); os.unlink("d/x"); os.unlink("d")
+def relinked():
+    import time
+    os.makedirs("t/s"); os.symlink("t", "l")
+    for i in range(20):
+        d = os.open("l", os.O_RDONLY); time.sleep(.02); put("l/s/x", 1); os.close(d)
+        os.unlink("l"); os.makedirs("l/s"); put("l/s/x", 2)
+        os.unlink("l/s/x"); os.rmdir("l/s"); os.rmdir("l"); os.symlink("t", "l")
 def twins():
     for i in range(300):
         f = os.open("a", os.O_WRONLY | os.O_CREAT); w(f, 1); os.rename("a", "b"); w(f, 2); os.link("b", "a"); w(f, 4); os.close(f); os.unlink("a"); os.unlink("b")
@@ -198,8 +205,18 @@ files ups "a/c/f=300 a/g=1200 b/c/f=600"
 files misses "data=300"
 files under "d0/s/x=150 d0/y=450 d0/z=750 d1/s/x=300 d1/y=600 d1/z=900"
 files instead "d/x=300 r/x=600"
+files relinked "l/s/x=40 t/s/x=20"
 files twins "a=300 b=1800 c=2400"
 files ends "d/u=1500 d/v1=300 d/v2=600 d/v3=900"
+
+# What each finds there is its own.
+for mode in '' --no-filter --patch-after=1; do
+	# shellcheck disable=SC2086
+	"$IOPS" run $mode --json -o got.json -- sh -c 'for f in net/dev net/tcp net/dev mounts; do cat /proc/$f; done' >/dev/null
+	is "links of /proc that lead each to itself $mode" "$(/usr/bin/python3 -c 'import json, re
+f = [f["path"].split("/", 3) for f in json.load(open("got.json"))["by"]["file"] if re.match("/proc/[0-9]+/", f["path"]) and f["read"]["bytes"]]
+print(sorted(x[3] for x in f), len({x[2] for x in f}))')" "['mounts', 'net/dev', 'net/dev', 'net/tcp'] 4"
+done
 if [ "$(id -u)" = 0 ]; then
 	files root "a=300 r$DIR/root/a=600"
 	files mounts "m/a=900"

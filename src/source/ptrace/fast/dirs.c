@@ -26,13 +26,26 @@ static pid_t seen_by(struct tracer *t, struct task *k)
 	return root_of(t, k) || mounts_of(t, k) ? k->process->pid : 0;
 }
 
-struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name)
+static pid_t own_id(const struct task *k)
+{
+	return k->process->apart ? k->tid : k->process->pid;
+}
+
+/* Some links of /proc lead each to itself. */
+bool is_in_proc(const char *path)
+{
+	return !strncmp(path, "/proc/", 6);
+}
+
+struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name, uint32_t real)
 {
 	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
+	bool own = real && is_in_proc(names_get(t->names, real));
 
 	*d = (struct fast_dir){ .name = name,
+		.real = real,
 		.epoch = t->fast->epoch,
-		.pid = seen_by(t, k),
+		.pid = own ? own_id(k) : seen_by(t, k),
 		.since = fast_tsc() };
 	return d;
 }
@@ -55,7 +68,7 @@ static ssize_t link_at(struct tracer *t, struct task *k, const char *real, char 
 	if (n <= 0)
 		return 0;
 	to[n] = 0;
-	return strncmp(to, "/proc/", 6) ? n : -1;
+	return is_in_proc(to) ? -1 : n;
 }
 
 /* A path that is being walked along: how far it has come, and what is left. */
@@ -140,7 +153,7 @@ static uint32_t walk(struct tracer *t, struct task *k, const char *path)
 	size_t len = strlen(w.root);
 
 	if (*path != '/' || strlen(path) >= sizeof(w.rest) || len >= sizeof(w.out) ||
-		!strncmp(path, "/proc/", 6))
+		is_in_proc(path))
 		return 0;
 	if (!strncmp(path, w.root, len) && (!path[len] || path[len] == '/')) {
 		memcpy(w.out, w.root, len + 1);
@@ -171,13 +184,14 @@ static struct fast_dir *dir_known(struct tracer *t, struct task *k, uint32_t nam
 {
 	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
 
-	return d->name == name && d->epoch == t->fast->epoch && d->pid == seen_by(t, k) &&
+	return d->name == name && d->epoch == t->fast->epoch &&
+			       (d->pid == own_id(k) || d->pid == seen_by(t, k)) &&
 			       fast_tsc() - d->since < OTHERS_TICKS
 		       ? d
 		       : NULL;
 }
 
-/* The real path of one that is no link, by that of what it is in. 0: not for sure. */
+/* The real path of one that is no link, in one that no link leads to. 0: not for sure. */
 static uint32_t below_known(struct tracer *t, struct task *k, const char *text)
 {
 	char path[WHOLE];
@@ -185,7 +199,8 @@ static uint32_t below_known(struct tracer *t, struct task *k, const char *text)
 	bool named = *text == '/' && ends_in_name(text);
 	struct fast_dir *up = named ? dir_known(t, k, parent_of(t, text)) : NULL;
 
-	if (!up || !up->real || root_look(t, k, text, &is) < 0 || !S_ISDIR(is.st_mode))
+	if (!up || up->real != up->name || root_look(t, k, text, &is) < 0 ||
+		!S_ISDIR(is.st_mode))
 		return 0;
 	ssize_t n = in_dir(t, up, strrchr(text, '/'), path, sizeof(path));
 	return n ? names_add(t->names, path, n) : 0;
@@ -219,9 +234,7 @@ static struct fast_dir *dir_named(struct tracer *t, struct task *k, uint32_t nam
 
 	if (d)
 		return d->real ? d : NULL;
-	uint32_t real = name ? real_dir(t, k, name) : 0;
-	d = dirs_put(t, k, name);
-	d->real = real;
+	d = dirs_put(t, k, name, name ? real_dir(t, k, name) : 0);
 	return d->real ? d : NULL;
 }
 

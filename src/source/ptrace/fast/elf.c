@@ -484,7 +484,7 @@ static int plan_soon(struct elf *x, uint64_t call, int64_t to_address, struct pl
 }
 
 /* Whether a plan takes little time: it is decoded from where the function begins, which
- * is not far before. Where nothing tells of functions calls are few. */
+ * is not far before. Where nothing near tells of functions calls are few. */
 bool elf_is_quick(struct elf *x, uint64_t call)
 {
 	enum { FAR = 512 };

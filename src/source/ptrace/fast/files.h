@@ -85,7 +85,8 @@ ssize_t found_path(struct tracer *t, struct task *k, const char *full,
 	const struct stat *is, char *out);
 
 /* dirs.c */
-struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name);
+bool is_in_proc(const char *path);
+struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name, uint32_t real);
 struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *full);
 ssize_t in_dir(const struct tracer *t, const struct fast_dir *d, const char *base,
 	char *out, size_t size);

@@ -18,6 +18,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+enum { STACK = 1 << 20 };
+
 struct foresight {
 	struct texts texts;
 	pthread_t thread;
@@ -82,6 +84,7 @@ static bool begin(struct foresight *s)
 	sigset_t all, old;
 
 	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK); /* whatever the command's may be */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	bool begun = elsewhere(&attr) &&

@@ -170,11 +170,12 @@ uint32_t found_file(struct tracer *t, struct task *k, int fd, uint32_t full, boo
 	file = itself ? by_dir(t, k, text, x) : 0;
 	if (!file)
 		file = find_path(t, k, fd, text, x);
-	if (file)
+	uint32_t name = names_file(t->names, file)->path;
+	const char *real = names_get(t->names, name);
+	if (file && !is_in_proc(real))
 		map_put(&t->fast->known, key, id, file);
-	if (file && S_ISDIR(x->stx_mode) &&
-		!is_deleted(names_get(t->names, names_file(t->names, file)->path)))
-		dirs_put(t, k, full)->real = names_file(t->names, file)->path;
+	if (file && S_ISDIR(x->stx_mode) && !is_deleted(real))
+		dirs_put(t, k, full, name);
 	return file;
 }
 

@@ -27,8 +27,9 @@ enum { NOT_SERVED = 1, SERVED };
  */
 struct text {
 	struct text_call {
-		uint32_t at; /* in the file */
-		int16_t nr;  /* -1: any, or not plain */
+		uint32_t at;      /* in the file */
+		int16_t nr;       /* -1: any, or not plain */
+		bool asked, slow; /* ... whether it takes long to be planned */
 	} * call;
 	unsigned ncalls;
 	uint32_t met[TEXT_MET]; /* in the file: what processes call from */
@@ -403,7 +404,8 @@ static void add_call(struct text *x, size_t at)
 			return;
 		x->call = more;
 	}
-	x->call[x->ncalls++] = (struct text_call){ (uint32_t)at, (int16_t)nr };
+	x->call[x->ncalls++] =
+		(struct text_call){ .at = (uint32_t)at, .nr = (int16_t)nr };
 }
 
 typedef uint8_t bytes __attribute__((vector_size(16), aligned(1), may_alias));
@@ -446,6 +448,17 @@ static bool is_for_one_thread(const struct text *x, unsigned i)
 	       c[1].nr == c->nr && c[1].at - c->at < CLOSE;
 }
 
+static bool is_quick(struct text *x, struct text_call *c)
+{
+	if (!c->asked) {
+		elf_bytes(x->elf, x->file);
+		c->slow = !elf_knows(x->elf, c->at) && !elf_is_quick(x->elf, c->at);
+		elf_bytes(x->elf, NULL);
+	}
+	c->asked = true;
+	return !c->slow;
+}
+
 /*
  * Addresses of calls whose number is, or may be, one of those wanted by threads, in the
  * mapping around an address and up to max of them, if its file can be kept. Some may be
@@ -460,22 +473,21 @@ unsigned text_calls(struct texts *xs, struct space *s, pid_t tid, uint64_t aroun
 	if (!c)
 		return 0;
 	keep_around(xs, s, tid, around);
-	if (!c->text->file)
-		return 0;
 	struct text *x = c->text;
+	struct stat st;
+	if (!x->file || fstat(x->fd, &st) < 0 || !is_same(x, &st))
+		return 0;
 	const uint64_t len = c->to - c->from;
 	if (!x->searched && len <= MUCH && c->offset < x->size)
 		search(x, c->offset,
 			len < x->size - c->offset ? c->offset + len : x->size);
 	x->searched = true;
-	elf_bytes(x->elf, x->file);
 	for (unsigned i = 0; i < x->ncalls && n < max; i++)
 		if ((x->call[i].nr < 0 || wanted[x->call[i].nr]) &&
 			!is_for_one_thread(x, i) && x->call[i].at >= c->offset &&
 			x->call[i].at - c->offset < c->to - c->from &&
-			elf_is_quick(x->elf, x->call[i].at))
+			is_quick(x, &x->call[i]))
 			out[n++] = c->from + (x->call[i].at - c->offset);
-	elf_bytes(x->elf, NULL);
 	return n;
 }
 
