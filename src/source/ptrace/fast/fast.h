@@ -25,6 +25,7 @@
  *   text.c     which file the code of a task is from
  *   maps.c     what is mapped where
  *   elf.c      where code can be changed, and how
+ *   decoder.c  what takes its instructions apart
  *   foresee.c  what of it will be called, before there is a command
  *   clock.c    time stamp counter to nanoseconds
  *   calls.c    what each call means to all of this, as data
