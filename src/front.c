@@ -10,6 +10,7 @@
 #include "iops/cpu.h"
 #include "iops/diag.h"
 #include "iops/fds.h"
+#include "iops/prefault.h"
 #include "iops/slurp.h"
 
 #include <errno.h>
@@ -201,6 +202,7 @@ static void become_tracer(void *birth)
 	int keep[] = { job->out->fd, job->log->fd, job->done,
 		job->launch ? job->launch->go[1] : -1 };
 	fds_close_others(keep, 4);
+	prefault();
 	b->work(job);
 	_exit(0);
 }

@@ -8,7 +8,7 @@
 #define IOPS_PREFAULT_H
 
 /*
- * For a process that is to work for a while from now on: some heap, which
+ * For a process that has just been forked and is to work for a while: some heap, which
  * it keeps then, and some of the stack. Where that cannot be asked for (Linux < 5.14)
  * nothing happens.
  */

@@ -6,7 +6,6 @@
  * it runs: what changes descriptors stops too, once, where it is not hooked.
  */
 #include "../tracer.h"
-#include "iops/prefault.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +64,6 @@ void fast_prove(struct tracer *t, char *why, size_t size)
 
 void fast_foresee(struct tracer *t)
 {
-	prefault();
 	fdtab_foresee(t->fdtab);
 	if (!t->foresight)
 		foresee_end(NULL, &t->fast->texts);
