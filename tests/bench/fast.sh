@@ -106,10 +106,13 @@ cat >in.c <<'EOP'
 #include <sys/socket.h>
 int main(void) { char b[99]; return snprintf(b, sizeof(b), "%d", rand()) > 98; }
 EOP
+program "tar" "rm -f in.tar" "tar cf in.tar tree"
 program "tar into a pipe" : "sh -c 'tar cf - tree | cat'"
 program "tar from a pipe" "rm -rf out; mkdir out; tar cf in.tar tree" "sh -c 'cat in.tar | tar xf - -C out'"
 program "sqlite3, 3,000 transactions" "rm -f x.db" "sqlite3 -cmd 'pragma synchronous=off' x.db '.read in.sql'"
-program "python3 reads a tree" : "python3 walk.py"
+# The interpreter itself, not a script that looks for one.
+python=$(python3 -c 'import sys; print(sys.executable)')
+program "python3 reads a tree" : "$python walk.py"
 program "cp -r" "rm -rf out" "cp -r tree out"
 program "git status" : "git -C repo status"
 program "git status, 25,000 files" : "git -C big status"

@@ -37,7 +37,7 @@ alone=$($iops "$HELP/loop" idle 20000 0) among=$($iops "$HELP/loop" idle 20000 2
 awk -v a="$alone" -v b="$among" 'BEGIN { printf "%-66s %6.2f\n", "a busy thread among 2,000 idle ones, over alone", b / a }'
 # shellcheck disable=SC2046
 $iops "$HELP/loop" pair 3 | awk '{ printf "%-66s %6.2f\n", "two equal busy threads: one over the other", $1 / $2 }'
-compare "the same with a log, over without" "$iops $HELP/loop io $N" "$IOPS run -q -o /dev/null -l /dev/null -- $HELP/loop io $N"
+compare "the same with a log, over without" "$iops $HELP/loop io $N" "$IOPS run -q -o /dev/null -l run.iops -- $HELP/loop io $N"
 # Text of strace: how fast it is read, beside counting its words.
 strace -f -ttt -T -o one "$HELP/mkio" -o w -t 4 'write f%t 100*2000' 'read f%t 64*2000' 'pwrite g%t 4096*500 7'
 for i in $(seq "$((${MB:-100} * 1000000 / $(stat -c %s one)))"); do cat one; done >text
