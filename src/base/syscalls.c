@@ -220,6 +220,7 @@ const struct syscall_desc syscalls[] = {
 	CONTROL(chroot, 161, 61, 51, 0),
 	CONTROL(pivot_root, 155, 217, 41, 0),
 	CONTROL(mlockall, 151, 152, 230, 0),
+	CONTROL(mremap, 25, 163, 216, 0),
 	CONTROL(umount2, 166, 52, 39, 0),
 	CONTROL(mount, 165, 21, 40, 0),
 	CONTROL(move_mount, 429, 429, 429, 0),

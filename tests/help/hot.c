@@ -4,7 +4,7 @@
  * Makes the calls of the scenario NAME through few sites, many times, in a way that is
  * hard on who patches them, and prints what a tracer must find. It fails if anything
  * in the process is not as it is without a tracer. The parts: hotcore.h, hotsig.h,
- * hotproc.h, hotfile.h, hotask.h, hotdir.h, hotmem.h and hotregs.h.
+ * hotproc.h, hotfile.h, hotask.h, hotdir.h, hotmem.h, hotlock.h and hotregs.h.
  */
 #define _GNU_SOURCE       1
 #define _FILE_OFFSET_BITS 64
@@ -15,6 +15,7 @@
 #include "hotask.h"
 #include "hotdir.h"
 #include "hotmem.h"
+#include "hotlock.h"
 #include "hotregs.h"
 
 /* How much of its calls, in percent, may be expected on a path without stops. */
@@ -77,6 +78,8 @@ static const struct scenario scenarios[] = {
 	S(selfmod, 0),
 	S(reload, 0),
 	S(own_filter, 0),
+	S(moved, 0),
+	S(refused, 0),
 	S(tsc, 0),
 	S(dispatch, 10),
 	S(sigsys, 40),

@@ -206,38 +206,51 @@ static void reload(struct me *m)
 	}
 }
 
-/* cold or hot before, pc: only from the program's own text. */
-static void own_filter(struct me *m)
+/* Where in our own file. */
+static int find_cells(struct dl_phdr_info *info, size_t size, void *offset)
 {
-	struct f f = new_file("filtered"), r = zero_f();
-	static const unsigned short may[] = { 0, 1, 17, 18, 60, 231, 15, 35, 230, 202 };
-	struct filter code[32];
-	struct {
-		unsigned short n;
-		struct filter *code;
-	} prog = { 0, code };
-	unsigned n = sizeof(may) / sizeof(*may), first = word("pc") ? 3 : 0;
+	unsigned long at = P(cells) - info->dlpi_addr;
 
-#define ADD_CODE(...)                                                                    \
-	code[prog.n++] = (struct filter)                                                 \
-	{                                                                                \
-		__VA_ARGS__                                                              \
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		if (p->p_type == PT_LOAD && at - p->p_vaddr < p->p_filesz)
+			*(unsigned long *)offset = p->p_offset + (at - p->p_vaddr);
 	}
-	if (first) { /* the lower half of the program counter */
-		ADD_CODE(LOAD, 0, 0, 8);
-		ADD_CODE(GE, 0, n + 2, P(__executable_start));
-		ADD_CODE(GE, n + 1, 0, P(etext));
+	return 1; /* the program is the first */
+}
+
+/* That page, once more. */
+static char *map_cells(void)
+{
+	int fd = MUST(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+	unsigned long offset = 0;
+
+	dl_iterate_phdr(find_cells, &offset);
+	char *page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+		(long)(offset & ~4095ul));
+	CHECK(offset && page != MAP_FAILED);
+	close(fd);
+	return page;
+}
+
+/* Code that is moved to where nothing of ours is near, while it is hot; and back. */
+static void moved(struct me *m)
+{
+	struct f f = new_file("moved");
+	char *far = (char *)(1l << 45);
+	const long at = P(cells) % 4096 + CELL / 2;
+
+	CHECK(P(cells) % 4096 + 2 * CELL <= 4096);
+	for (int i = 0; i < 4 * times; i++) {
+		char *x = map_cells();
+		run_code(m, x + at, WRITE, f, 50);
+		CHECK(mremap(x, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, far) == far);
+		run_code(m, far + at, WRITE, f, 50);
+		CHECK(mremap(far, 4096, 4096, MREMAP_MAYMOVE | MREMAP_FIXED, x) == x);
+		run_code(m, x + at, WRITE, f, 50);
+		put_hot(m, f, 10);
 	}
-	ADD_CODE(LOAD, 0, 0, 0);
-	for (unsigned i = 0; i < n; i++)
-		ADD_CODE(IS, n - i, 0, may[i]);
-	ADD_CODE(RETURN, 0, 0, KILL);
-	ADD_CODE(RETURN, 0, 0, ALLOW);
-	if (word("hot"))
-		hot_all_sites(m, f, r, 40);
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	MUST(prctl(PR_SET_SECCOMP, 2, &prog));
-	hot_all_sites(m, f, r, 100 * times);
 }
 
 static void on_tsc(int sig, siginfo_t *info, void *context)

@@ -42,7 +42,7 @@ more='signals|stopcont|trap|outlive|files|rename|heirs|numbers|ignores|shorts|
 shorts signals|shorts filter|tsync|filtered|chdirs|cwds|fs_kin|rmdirs|jailed|jailed mounts|reopen|asks|dups|dup_race|accepts|shared|append|
 seeks|late|kin|many|rights|limit_as|
 limit_files|gs|gs hot|far|jit|selfmod|selfmod part|reload|own_filter|own_filter hot|own_filter hot pc|
-tsc|tsc hot|dispatch|sigsys|int80|unmap|unmap protect|unmap over|unstub|unstub protect|unstub drop|unstub fork|scribble'
+tsc|tsc hot|dispatch|moved|refused|sigsys|int80|unmap|unmap protect|unmap over|unstub|unstub protect|unstub drop|unstub fork|scribble'
 # Not for what lies in text that others copy or write to, or what counts its own address
 # space: nobody who patches and maps can do that.
 hard='limit_as hot|jit text|scribble threads'

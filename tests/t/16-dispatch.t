@@ -354,6 +354,21 @@ is "SIGTRAP and SIGSYS are ignored from the start" "$(trap '' TRAP SYS; run -- d
 is "... or before an exec" "$(run -- sh -c 'trap "" TRAP SYS; exec dd if=/dev/zero of=ignores bs=10 count=500 status=none' | tr '\n' ' ')$(
 	json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/ignores")]')" "0 True [(500, 5000)]"
 
+# A supervisor's filter outranks ours: each call is to stop, from the child's first one on.
+if "$HELP/notified" 1; then
+	for mode in "" --patch-after=1 --no-patch; do
+		n_seen=0
+		for _ in 1 2 3 4 5 6 7 8; do
+			# shellcheck disable=SC2086
+			[ "$(run $mode -- "$HELP/notified" 20) $(json got.json '[f["read"]["bytes"] for f in j["by"]["file"] if f["path"] == "/dev/zero"]')" = "0 True [540]" ] &&
+				n_seen=$((n_seen + 1))
+		done
+		is "calls that a supervisor lets go on $mode" $n_seen 8
+	done
+else
+	skip "takes a listener of seccomp(2)"
+fi
+
 # A handler of SIGSYS means filters, one of SIGTRAP that a place cannot be patched once
 # there are threads: so it has to be before. That is how every Go program is.
 is "threads that call from one place, for whatever it is" "$(run -- "$HELP/oneplace" threads 20000 | tr '\n' ' ')$(

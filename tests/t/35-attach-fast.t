@@ -110,6 +110,17 @@ timeout 10 "$IOPS" attach -q -d 0.3 --json -o f.json $pid
 wait $pid
 is "a handler of SIGSYS of its own" "$(cat handler.txt) $(json f.json "$all_verified"' and j["total"]["write"]["operations"] > 10')" "200 True"
 
+# Once for long, and again and again.
+sigown() {
+	rm -f own.txt; "$HELP/sigown" $1 >own.txt & pid=$!
+	while [ ! -s own.txt ]; do sleep 0.02; done
+}
+sigown 4
+timeout 10 "$IOPS" attach -q -d 1 --json -o g.json $pid
+for _ in 1 2 3 4 5; do timeout 10 "$IOPS" attach -q -d 0.1 -o /dev/null $pid; done
+wait $pid
+is "SIGSYS is ignored, by what it runs too" "$? $(tail -n 1 own.txt) $(json g.json "$all_verified"' and j["run"]["fast_path"]["operations"] > 100 + 3 * j["run"]["fast_path"]["stopped"]')" "0 good True"
+
 # begin_py FILE: in the background, up to where it is ready
 begin_py() {
 	rm -f ready

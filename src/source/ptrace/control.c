@@ -83,17 +83,19 @@ static bool enter_seccomp(struct tracer *t, struct task *k)
 	return adds_supervisor(k);
 }
 
+/* One that runs might not stop any more. */
 static void supervise(struct tracer *t, struct task *k, void *process)
 {
 	(void)t;
-	if (k->process == process)
-		k->sysmode = true;
+	if (k->process == process && k->state == TASK_RUNNING)
+		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 }
 
 static void leave_seccomp(struct tracer *t, struct task *k, int64_t ret)
 {
 	if (ret < 0 || !adds_supervisor(k))
 		return;
+	k->process->supervised = true;
 	tasks_each(t, supervise, k->process);
 	task_note(t, k, NOTE_SUPERVISED, k->call.row);
 }
@@ -127,15 +129,21 @@ static void leave_io_uring(struct tracer *t, struct task *k, int64_t ret)
 		task_note(t, k, NOTE_IO_URING, k->call.row);
 }
 
-/* The kernel charges the reading of the program to the task: close the account before. */
+/*
+ * The kernel charges the reading of the program to the task: close the account before.
+ * Where there is nothing to read, as in most folders of a PATH, there is no account
+ * either.
+ */
 static bool enter_exec(struct tracer *t, struct task *k)
 {
 	bool at = !strcmp(syscalls[k->call.row].name, "execveat");
 
+	if (!at && k->process->started && program_is_missing(k))
+		return false;
 	task_check(t, k);
 	if (!k->process->started)
 		task_begin(k);
-	return at || !program_is_missing(k);
+	return true;
 }
 
 static void leave_exec(struct tracer *t, struct task *k, int64_t ret)

@@ -13,6 +13,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -93,6 +94,7 @@ static const struct condition {
 	{ "open", 1, true, false, { O_TRUNC }, 1 },
 	{ "openat", 2, true, false, { O_TRUNC }, 1 },
 	{ "fcntl", 1, false, true, { F_DUPFD, F_DUPFD_CLOEXEC }, 2 },
+	{ "mremap", 3, true, false, { MREMAP_FIXED | MREMAP_DONTUNMAP }, 1 },
 	{ "prctl", 0, false, false,
 		{ PR_SET_SECCOMP, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH,
 			PR_CAPBSET_DROP, PR_SET_SECUREBITS },

@@ -20,7 +20,8 @@ static const uint64_t LATE_NS = 200 * 1000 * 1000;
 /* ESRCH all over: a stopped task may be killed at any moment. Its end will be told. */
 static void resume(struct tracer *t, struct task *k, int sig)
 {
-	bool exit_wanted = k->call.row >= 0 || k->aside || (k->sysmode && t->sink);
+	bool exit_wanted =
+		k->call.row >= 0 || k->aside || (task_stops_always(k) && t->sink);
 
 	ptrace(exit_wanted ? PTRACE_SYSCALL : PTRACE_CONT, k->tid, 0, sig);
 	queue_resumed(t, k);
@@ -264,8 +265,10 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		return;
 	}
 	tell_front(t, k, sig);
-	mend_eintr(t, k, tracee_in_eintr(k->tid) && tracee_ignores(k->tid, sig));
-	go_on(t, k, sig);
+	bool ours = t->fast && fast_ignores(t, k, sig);
+	mend_eintr(
+		t, k, tracee_in_eintr(k->tid) && (ours || tracee_ignores(k->tid, sig)));
+	go_on(t, k, ours ? 0 : sig);
 }
 
 static void on_event_stop(struct tracer *t, struct task *k, int sig)

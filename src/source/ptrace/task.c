@@ -100,6 +100,9 @@ void task_born(struct tracer *t, struct task *k, pid_t parent)
 		k->process->comm = from ? from->comm : tracee_comm(t->names, k->tid);
 		k->process->started = from ? from->started : true;
 		k->process->muted = from && (from->muted || !t->follow);
+		k->process->supervised = from && from->supervised;
+		if (from)
+			memcpy(k->process->own, from->own, sizeof(from->own));
 	}
 	op.comm = k->process->comm;
 	op.ret = parent;

@@ -68,13 +68,16 @@ struct process {
 	bool started;    /* false: still the launcher, before its first exec */
 	bool muted;      /* served, but not counted: --no-follow */
 	bool locked;     /* has a filter of its own */
+	bool supervised; /* one that outranks ours: each of its calls stops */
 	pid_t maker;     /* who has forked it; 0: not known */
 	unsigned spawns; /* how many programs its children have run that had to be set up
 			    for that */
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
 	uint16_t noted;  /* bits of enum op_note */
 	struct fs_view fs;
-	bool apart; /* its threads have directories of their own: each its view */
+	bool apart;      /* its threads have directories of their own: each its view */
+	uint64_t own[4]; /* struct sigaction of SIGSYS, if it were not for our handler: */
+	bool renewed;    /* and for the exec that has just put its default in place */
 	struct task *newest; /* of its tasks; NULL: that has ended */
 };
 
@@ -107,7 +110,7 @@ struct task {
 	pid_t tid;
 	struct process *process;
 	uint8_t state;
-	bool sysmode;   /* stops at every call: no filter, or one that outranks ours */
+	bool sysmode;   /* stops at every call: no filter */
 	bool exiting;   /* has had its exit stop */
 	bool seized;    /* attached to while it ran: waits for its interrupt stop */
 	bool eintr;     /* held holds the EINTR of a call that may yet be restarted */
@@ -217,6 +220,12 @@ struct stand {
 static inline bool task_is_seen(const struct tracer *t, const struct task *k)
 {
 	return (t->dispatch && !t->launch) || k->seen;
+}
+
+/* At each call: it has no filter, or one that outranks ours. */
+static inline bool task_stops_always(const struct task *k)
+{
+	return k->sysmode || k->process->supervised;
 }
 
 /* Where no filter tells us, a breakpoint does; of a task attached to, each call. */

@@ -93,6 +93,7 @@ static const struct fast_call fast_calls[] = {
 	CALL(io_uring_setup, RING, PASS),
 	CALL(setns, ROOT, PASS),
 	CALL(mlockall, NONE, PASS),
+	CALL(mremap, NONE, PASS),
 	CALL(unshare, OWN, PASS),
 	CALL(seccomp, LOCK, PASS),
 	CALL(prctl, LOCK, PASS),
@@ -275,4 +276,5 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 	/* Of a process attached to our handler is put back instead. */
 	if (!f->guards)
 		f->shape[SYS_rt_sigprocmask] = SHAPE_MASK;
+	f->shape[SYS_mremap] = SHAPE_MOVE;
 }

@@ -35,7 +35,6 @@
 /* linux/ptrace.h, signal.h: newer than the C library may be. */
 static const enum __ptrace_request SET_DISPATCH = 0x4210, GET_DISPATCH = 0x4211;
 enum { USER_DISPATCH = 2 };
-enum { IN_64_BITS = 0x33 /* cs */ };
 enum { PATCH_AT = 2 }; /* signals of a site: a patch takes as long as some of them */
 
 struct dispatch_config {
@@ -80,7 +79,7 @@ static void prepare(struct tracer *t, struct task *k)
 		ahead_met(t, k, &s, s.regs.rip) == -ESRCH)
 		err = -ESRCH;
 	if (!err && t->fast->guards)
-		err = handler_set(t, k, &s, ACTION_AT);
+		err = handler_begin(t, k, &s);
 	if (err)
 		sp->state = SPACE_REFUSED;
 	sp->calm = false;
@@ -175,6 +174,8 @@ void dispatch_begin(struct tracer *t, struct task *k)
 		return;
 	k->dispatched = begin(t, k);
 	k->sysmode = !k->dispatched && !k->filtered;
+	if (!k->dispatched && t->fast->guards)
+		handler_pass_on(t, k);
 	if (k->sysmode && t->launch)
 		spawn_refused(t, k);
 	if (!k->dispatched && t->launch && k->space && k->space->state != SPACE_READY)
@@ -189,32 +190,11 @@ void dispatch_exec(struct tracer *t, struct task *k)
 {
 	if (!t->dispatch)
 		return;
+	k->process->renewed = t->fast->guards;
 	k->dispatched = k->aside = k->unblocked = k->sysmode = false;
 	if (k->filtered)
 		return;
 	ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
-}
-
-/* A handler of SIGSYS of its own, or that it is to be ignored. */
-static bool sets_handler(const struct task *k, const struct user_regs_struct *r)
-{
-	uint64_t handler = 0;
-
-	return r->rdi == SIGSYS && r->rsi &&
-	       (tracee_read(k->tid, r->rsi, &handler, sizeof(handler)) !=
-			       sizeof(handler) ||
-		       handler);
-}
-
-/* Its mask, of which that signal is a part that matters. */
-static bool sets_mask(
-	const struct tracer *t, const struct task *k, const struct user_regs_struct *r)
-{
-	uint64_t set = 0;
-
-	return t->launch && r->rdi != SIG_UNBLOCK && r->rsi &&
-	       tracee_read(k->tid, r->rsi, &set, sizeof(set)) == sizeof(set) &&
-	       handler_is_odd(set);
 }
 
 /* A program that wants the signal or the dispatch for itself, or judges its calls. */
@@ -223,9 +203,9 @@ static bool is_rival(
 {
 	switch (r->orig_rax) {
 	case SYS_rt_sigprocmask:
-		return sets_mask(t, k, r);
+		return handler_sets_mask(t, k, r);
 	case SYS_rt_sigaction:
-		return sets_handler(k, r);
+		return handler_sets(t, k, r);
 	case SYS_prctl:
 		return r->rdi == PR_SET_SECCOMP || r->rdi == PR_SET_SYSCALL_USER_DISPATCH;
 	case SYS_seccomp:
@@ -289,7 +269,7 @@ static int clear(struct tracer *t, struct task *k, uint64_t at)
 	switch_off(k); /* the hook may be gone by now: calls are made from elsewhere */
 	if (stand_anywhere(t, k, &s) < 0)
 		return -ESRCH;
-	if (handler_set(t, k, &s, DEFAULT_AT) == -ESRCH)
+	if (handler_set(t, k, &s, OWN_AT) == -ESRCH)
 		return -ESRCH;
 	stand_same(k, &s);
 	k->space->quit = true;
@@ -466,6 +446,8 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return k->space->quit ? 0 : -ESRCH;
 	if (r->orig_rax == SYS_mlockall && !k->space->lean)
 		return patch_lean(t, k, r->rip - 2);
+	if (patch_moves(k, r->orig_rax, r->rdi, r->rsi))
+		return patch_undo(t, k, r->rip - 2);
 	const bool vain = spawn_is_vain(k, r);
 	if (!vain && (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat))
 		return spawn_exec(t, k, r);
@@ -529,7 +511,7 @@ void dispatch_again(struct tracer *t, struct task *k)
 	if (!k->aside)
 		return;
 	k->aside = false;
-	handler_show_none(k);
+	handler_show_own(t, k);
 	/* A child that goes on so that its parent can stop is seen to its end. */
 	if (k->dispatched && (!t->stopping || k->lender))
 		switch_on(t, k);
@@ -585,7 +567,7 @@ void dispatch_restore(struct tracer *t, struct task *k)
 	patch_restore(sp, k->tid);
 	if (sp->locked || stand_anywhere(t, k, &s) < 0)
 		return;
-	int err = sp->quit ? 0 : handler_set(t, k, &s, DEFAULT_AT);
+	int err = sp->quit ? 0 : handler_set(t, k, &s, OWN_AT);
 	for (unsigned i = 0; !err && i < sp->nstubs; i++)
 		err = unmap(t, k, &s, sp->stubs[i].at, 4096);
 	if (!err && sp->rings)

@@ -284,6 +284,7 @@ static inline bool is_shape(const struct fast *f, uint64_t nr)
 /* calls.c: the calls that have to stop for us from the start on, or once there are rings
  * (second); and where the hook's own calls return to. */
 enum { FAST_CALLS = 4 };
+enum { IN_64_BITS = 0x33 /* cs */ };
 struct syscall_set fast_concerned(bool second);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 int call_open_flags(const uint64_t *arg, const char *name);
@@ -472,6 +473,7 @@ int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site 
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
 void patch_again(struct tracer *t, struct task *k, struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);
+bool patch_moves(struct task *k, uint64_t nr, uint64_t from, uint64_t len);
 struct user_regs_struct;
 bool task_has_slot(const struct task *k, const struct user_regs_struct *r);
 bool task_take_slot(struct tracer *t, struct task *k, struct user_regs_struct *r);
@@ -516,6 +518,7 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 void fast_begun(struct tracer *t, struct task *k, unsigned side);
 bool fast_uncounted(struct tracer *t, struct task *k);
 bool fast_mend(struct tracer *t, struct task *k, int sig);
+bool fast_ignores(const struct tracer *t, const struct task *k, int sig);
 void mend_home(struct tracer *t, struct task *k);
 void mend_dead(struct tracer *t, struct task *k);
 
@@ -526,7 +529,14 @@ void handler_unblock(struct task *k);
 void handler_keep_mask(struct task *k);
 bool handler_is_odd(uint64_t mask);
 int handler_keep(struct tracer *t, struct task *k);
-void handler_show_none(struct task *k);
+void handler_show_own(struct tracer *t, struct task *k);
+int handler_begin(struct tracer *t, struct task *k, const struct stand *s);
+void handler_pass_on(struct tracer *t, struct task *k);
+bool handler_is_one(uint64_t handler);
+bool handler_sets(
+	const struct tracer *t, const struct task *k, const struct user_regs_struct *r);
+bool handler_sets_mask(
+	const struct tracer *t, const struct task *k, const struct user_regs_struct *r);
 
 /* pass.c: see there. */
 int pass_call(struct tracer *t, struct task *k, struct user_regs_struct *r);

@@ -2,7 +2,8 @@
  * handler.c - our handler of SIGSYS, and what the target sees of that signal
  *
  * In a program that may outlive us a handler waits for the signal that nobody keeps from
- * it any more; the program is not to notice. In what we have started there is none.
+ * it any more; the program is not to notice, nor what it runs, whether it ignores that
+ * signal or not. In what we have started there is none.
  */
 #include "../tracer.h"
 
@@ -26,26 +27,76 @@ bool handler_may_raise(const struct tracer *t, const struct task *k)
 	struct signal_state s[2];
 	uint64_t mask = 0;
 
-	if (tracee_signals(k->tid, sig, s, 2) < 0 || s[0].caught || s[0].ignored)
+	if (tracee_signals(k->tid, sig, s, 2) < 0 || s[0].caught)
 		return false;
 	if (!t->launch)
 		return true;
-	return !s[0].pending && !s[1].pending && !s[1].ignored &&
+	return !s[0].ignored && !s[0].pending && !s[1].pending && !s[1].ignored &&
 	       !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) &&
 	       !handler_is_odd(mask);
 }
 
-int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action)
+static int set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action,
+	uint64_t old)
 {
 	struct user_regs_struct r = s->entry;
 
 	r.rax = SYS_rt_sigaction;
 	r.rdi = SIGSYS;
 	r.rsi = action;
-	r.rdx = 0;
+	r.rdx = old;
 	r.r10 = 8;
 	int err = stand_call(t, k, s, &r);
 	return err ? err : (int)r.rax;
+}
+
+int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action)
+{
+	return set(t, k, s, action, 0);
+}
+
+/* Without us it is like that; who takes our place when we are killed knows, too. */
+static int own(struct tracer *t, struct task *k, const uint64_t act[4])
+{
+	int mem = stand_mem(t->fast, k->tid);
+
+	memcpy(k->process->own, act, sizeof(k->process->own));
+	return mem < 0 ? mem : mem_write(mem, OWN_AT, act, sizeof(k->process->own));
+}
+
+/*
+ * For the first time in this memory. An exec takes our handler away, where a signal that
+ * is ignored would have stayed so.
+ */
+int handler_begin(struct tracer *t, struct task *k, const struct stand *s)
+{
+	struct process *p = k->process;
+	uint64_t act[4] = { 0 };
+	int err = set(t, k, s, ACTION_AT, SCRATCH_AT);
+
+	if (!err && tracee_read(k->tid, SCRATCH_AT, act, sizeof(act)) != sizeof(act))
+		err = -EFAULT;
+	if (!act[0] && p->renewed)
+		act[0] = p->own[0];
+	p->renewed = false;
+	return err ? err : own(t, k, act);
+}
+
+/* An exec that we do nothing more about: likewise. Nothing is below the stack as yet. */
+void handler_pass_on(struct tracer *t, struct task *k)
+{
+	const uint64_t act[4] = { k->process->own[0] }, none[4] = { 0 };
+	struct stand s;
+
+	if (!k->process->renewed || !act[0] || stand_anywhere(t, k, &s) < 0)
+		return;
+	uint64_t at = (s.regs.rsp - 1024) & ~UINT64_C(15);
+	if (s.regs.cs == IN_64_BITS && !tracee_write(k->tid, at, act, sizeof(act)) &&
+		handler_set(t, k, &s, at) == -ESRCH)
+		return;
+	tracee_write(k->tid, at, none, sizeof(none));
+	k->process->renewed = false;
+	stand_back(t, k, &s);
 }
 
 /* From now on a blocked signal is not reset to its default when it is raised. */
@@ -61,6 +112,18 @@ void handler_unblock(struct task *k)
 	k->unblocked = k->seized;
 }
 
+/* Whether only our handler keeps it from being ignored. */
+bool fast_ignores(const struct tracer *t, const struct task *k, int sig)
+{
+	return sig == SIGSYS && t->fast->guards && k->dispatched && k->process->own[0];
+}
+
+/* Neither SIG_DFL nor SIG_IGN, of which we can make what the program wants. */
+bool handler_is_one(uint64_t handler)
+{
+	return handler > 1;
+}
+
 /* Hardly any signal is left out: as the C library blocks all around clone(2). */
 static bool is_full(uint64_t mask)
 {
@@ -74,6 +137,29 @@ static bool is_full(uint64_t mask)
 bool handler_is_odd(uint64_t mask)
 {
 	return !(mask & sigsys) == is_full(mask);
+}
+
+/* A handler of SIGSYS of its own; or that it is to be ignored, where we have none. */
+bool handler_sets(
+	const struct tracer *t, const struct task *k, const struct user_regs_struct *r)
+{
+	uint64_t handler = 0;
+
+	return r->rdi == SIGSYS && r->rsi &&
+	       (tracee_read(k->tid, r->rsi, &handler, sizeof(handler)) !=
+			       sizeof(handler) ||
+		       (t->launch ? handler != 0 : handler_is_one(handler)));
+}
+
+/* Its mask, of which that signal is a part that matters. */
+bool handler_sets_mask(
+	const struct tracer *t, const struct task *k, const struct user_regs_struct *r)
+{
+	uint64_t set = 0;
+
+	return t->launch && r->rdi != SIG_UNBLOCK && r->rsi &&
+	       tracee_read(k->tid, r->rsi, &set, sizeof(set)) == sizeof(set) &&
+	       handler_is_odd(set);
 }
 
 /*
@@ -133,21 +219,22 @@ void dispatch_entered(
 		return;
 	if (r.rsi && tracee_read(k->tid, r.rsi, act, sizeof(act)) != sizeof(act))
 		return;
-	k->asks_handler = act[0] && !t->stopping ? ASKS_AGAIN : ASKS_ANSWERED;
+	const bool handles = handler_is_one(act[0]);
+	k->asks_handler = handles && !t->stopping ? ASKS_AGAIN : ASKS_ANSWERED;
 	k->act = r.rsi;
 	k->old = r.rdx;
 	if (k->asks_handler == ASKS_AGAIN)
 		r.orig_rax = -1; /* not made now */
-	else if (act[0])
+	else if (handles)
 		k->space->quit = true; /* it stays when we leave */
 	else
 		r.rsi = 0;
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 }
 
-void handler_show_none(struct task *k)
+void handler_show_own(struct tracer *t, struct task *k)
 {
-	static const uint64_t none[4]; /* handler, flags, restorer, mask */
+	uint64_t act[4], was[4]; /* handler, flags, restorer, mask */
 	enum asks asks = k->asks_handler;
 	struct user_regs_struct r;
 
@@ -160,6 +247,12 @@ void handler_show_none(struct task *k)
 	}
 	r.rsi = k->act;
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
-	if (asks == ASKS_ANSWERED && !r.rax && k->old)
-		tracee_write(k->tid, k->old, none, sizeof(none));
+	if (asks != ASKS_ANSWERED || r.rax)
+		return;
+	memcpy(was, k->process->own, sizeof(was));
+	if (k->act && tracee_read(k->tid, k->act, act, sizeof(act)) == sizeof(act) &&
+		!handler_is_one(act[0]))
+		own(t, k, act);
+	if (k->old)
+		tracee_write(k->tid, k->old, was, sizeof(was));
 }

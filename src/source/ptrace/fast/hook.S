@@ -73,6 +73,11 @@ hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop
 	leaq	-2(%rcx), %rcx
 	jmp	*%rcx
 
+hook_move:	/* code perhaps, which is to be as it was: patch_moves() */
+	testl	$6, %r10d
+	jz	hook_free
+	jmp	hook_pass
+
 hook_other:
 	jz	hook_pass
 	cmpl	$SHAPE_ACTION-0x100, %edx
@@ -82,6 +87,7 @@ hook_other:
 	je	hook_pass
 	jmp	hook_free
 1:	cmpl	$SHAPE_EXEC-0x100, %edx
+	ja	hook_move
 	je	hook_exec
 	cmpq	$LOWEST, %rsi
 	jl	hook_free
@@ -704,9 +710,11 @@ setup_orphan:
 	movl	24(%r12), %eax		/* si_syscall */
 	movq	%rax, 144(%rbx)		/* REG_RAX */
 	jmp	2f
-1:	movl	$13, %eax		/* rt_sigaction(SIGSYS, DEFAULT_AT, NULL, 8) */
+1:	cmpq	$1, OWN_AT		/* SIG_IGN: others may still need the handler */
+	je	2f
+	movl	$13, %eax		/* rt_sigaction(SIGSYS, OWN_AT, NULL, 8) */
 	movl	$31, %edi
-	movl	$DEFAULT_AT, %esi
+	movl	$OWN_AT, %esi
 	xorl	%edx, %edx
 	movl	$8, %r10d
 	syscall

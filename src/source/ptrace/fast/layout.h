@@ -33,7 +33,7 @@
 #define READY_AT      (TABLES_AT + 0x240) /* set when all is in place */
 #define READY         0x79646165722d7069
 #define ACTION_AT     (TABLES_AT + 0x280) /* struct sigaction: our handler of SIGSYS, */
-#define DEFAULT_AT    (TABLES_AT + 0x2c0) /* and none */
+#define OWN_AT        (TABLES_AT + 0x2c0) /* and what there is without us: none, or SIG_IGN */
 /* Programs of filters, the first and the second: struct sock_fprog, length 0 if there is
  * none, and its instructions 16 bytes further. */
 #define SEAL_AT       (TABLES_AT + 0x400)
@@ -44,6 +44,7 @@
 /* In the first slot, unused otherwise: guard.c. */
 #define GUARD_OFFSET  0x800
 #define GUARD_AT      (SLOTS_AT + GUARD_OFFSET)
+#define SCRATCH_AT    (SLOTS_AT + 0xc00)
 
 /* How the arguments of a call are to be kept. */
 #define SHAPE_PASS    0 /* not at all: the call is made from the stub */
@@ -63,6 +64,7 @@
 #define SHAPE_ACTION  0x81 /* likewise, unless argument 0 is SIGSYS */
 #define SHAPE_MASK    0x82 /* ... unless a mask is set that is odd: handler.c */
 #define SHAPE_EXEC    0x83 /* not made, if the path in argument 0 leads nowhere */
+#define SHAPE_MOVE    0x84 /* as free, unless argument 3 has MREMAP_FIXED or _DONTUNMAP */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/user.h>
+#include <sys/wait.h>
 
 #define AT(label) (HOOK_AT + (uint64_t)((label)-hook_code))
 
@@ -68,7 +69,7 @@ static void finish(struct tracer *t, struct task *k, struct fast_rec *rec)
  * the ring if the kernel has yet to decide about the result.
  */
 static void behind(struct tracer *t, struct task *k, struct user_regs_struct *r,
-	const struct site *s, struct fast_rec *rec)
+	const struct site *s, struct fast_rec *rec, bool made)
 {
 	struct fast_ctl *c = k->slot.ctl;
 	uint64_t ip = r->rip;
@@ -79,8 +80,10 @@ static void behind(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		rec->result = (int64_t)r->rax;
 	if (exact)
 		c->r11 = r->r11;
-	if (ip < AT(hook_done) || (open && ip < AT(hook_new_end)) ||
-		between(ip, hook_late, hook_late_end))
+	if (!made)
+		rec->state = REC_NONE;
+	else if (ip < AT(hook_done) || (open && ip < AT(hook_new_end)) ||
+		 between(ip, hook_late, hook_late_end))
 		finish(t, k, rec);
 	if (open && !exact && ip >= AT(hook_new_kept)) {
 		r->rdi = rec->arg[0];
@@ -211,8 +214,12 @@ static void in_own(
 	r->rip = r->rcx = s->at + 2;
 }
 
-/* In the hook: which site led there? The control words tell, or rcx at its entry. */
-static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r)
+/*
+ * In the hook: which site led there? The control words tell, or rcx at its entry. made:
+ * false if a filter of the program's own has refused the call that it stands behind.
+ */
+static bool in_code(
+	struct tracer *t, struct task *k, struct user_regs_struct *r, bool made)
 {
 	struct fast_ctl *c = k->slot.ctl;
 	bool guarded = between(r->rip, hook_guarded, hook_enter);
@@ -255,7 +262,7 @@ static bool in_code(struct tracer *t, struct task *k, struct user_regs_struct *r
 		(struct fast_rec *)(k->slot.ring + at % k->slot.size / R_SIZE * R_SIZE);
 	if ((r->rip > AT(hook_sys) && r->rip < AT(hook_special)) ||
 		(r->rip > AT(hook_new_sys) && r->rip < AT(hook_fault_path)))
-		behind(t, k, r, s, rec);
+		behind(t, k, r, s, rec, made);
 	else
 		before(r, s, c, rec);
 	return true;
@@ -292,6 +299,25 @@ static bool on_breakpoint(struct tracer *t, struct task *k, struct user_regs_str
 	return true;
 }
 
+/* SECCOMP_RET_TRAP: instead of the call, whose number is where its result would be. */
+static bool is_refusal(const struct task *k, int sig)
+{
+	enum { BY_SECCOMP = 1 }; /* SYS_SECCOMP, asm-generic/siginfo.h */
+	siginfo_t info;
+
+	return sig == SIGSYS && !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) &&
+	       info.si_code == BY_SECCOMP;
+}
+
+/* SECCOMP_RET_KILL: likewise, at the exit stop. */
+static bool was_refused(const struct task *k)
+{
+	unsigned long status = 0;
+
+	return !ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &status) &&
+	       WTERMSIG(status) == SIGSYS;
+}
+
 /*
  * At a signal's stop. Returns whether the signal was of our making and is not to be
  * delivered.
@@ -317,7 +343,7 @@ bool fast_mend(struct tracer *t, struct task *k, int sig)
 		if (fault && after_fault(r.rip)) {
 			r.rip = after_fault(r.rip);
 			ours = true;
-		} else if (in_code(t, k, &r)) {
+		} else if (in_code(t, k, &r, !is_refusal(k, sig))) {
 			ours = fault;
 			if (fault)
 				task_unhook(t, k, &r);
@@ -347,7 +373,7 @@ void mend_home(struct tracer *t, struct task *k)
 		return;
 	const struct site *s = space_site_of_stub(k->space, r.rip);
 	if (in_hook(r.rip) && k->slot.ctl) {
-		if (!in_code(t, k, &r))
+		if (!in_code(t, k, &r, true))
 			return;
 	} else if (s) {
 		in_stub(s, &r);
@@ -388,6 +414,6 @@ void mend_dead(struct tracer *t, struct task *k)
 
 	if (rec && rec->state == REC_BEGUN && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
 		in_hook(r.rip) && has_returned(&r, rec))
-		in_code(t, k, &r);
+		in_code(t, k, &r, !was_refused(k));
 	drain_dead(t, k);
 }

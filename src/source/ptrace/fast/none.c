@@ -175,6 +175,14 @@ bool fast_mend(struct tracer *t, struct task *k, int sig)
 	return false;
 }
 
+bool fast_ignores(const struct tracer *t, const struct task *k, int sig)
+{
+	(void)t;
+	(void)k;
+	(void)sig;
+	return false;
+}
+
 unsigned drain_all(struct tracer *t)
 {
 	(void)t;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 #include <unistd.h>
 
@@ -372,6 +373,21 @@ int patch_lean(struct tracer *t, struct task *k, uint64_t at)
 	if (sp->state != SPACE_READY || sp->locked || stand_begin(t, k, &st) < 0)
 		return 0;
 	return call_again(k, &st, at, setup_trim(t, k, &st));
+}
+
+/* Whether a call is about to move code that is patched: jumps lead nowhere from there. */
+bool patch_moves(struct task *k, uint64_t nr, uint64_t from, uint64_t len)
+{
+	const struct space *sp = k->space;
+
+	for (unsigned i = 0; nr == SYS_mremap && sp && !sp->undone && i < sp->nsites;
+		i++) {
+		struct site *s = &sp->site[i];
+		if (is_patched(k, s) &&
+			(s->patch - from < len || (s->cave && s->cave - from < len)))
+			return true;
+	}
+	return false;
 }
 
 /* What stands there may be a breakpoint that was copied with the memory. */

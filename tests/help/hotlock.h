@@ -1,0 +1,98 @@
+/*
+ * Programs with a filter of their own: a part of hot.c.
+ */
+#ifdef __x86_64__
+/* cold or hot before, pc: only from the program's own text. */
+static void own_filter(struct me *m)
+{
+	struct f f = new_file("filtered"), r = zero_f();
+	static const unsigned short may[] = { 0, 1, 17, 18, 60, 231, 15, 35, 230, 202 };
+	struct filter code[32];
+	struct {
+		unsigned short n;
+		struct filter *code;
+	} prog = { 0, code };
+	unsigned n = sizeof(may) / sizeof(*may), first = word("pc") ? 3 : 0;
+
+#define ADD_CODE(...)                                                                    \
+	code[prog.n++] = (struct filter)                                                 \
+	{                                                                                \
+		__VA_ARGS__                                                              \
+	}
+	if (first) { /* the lower half of the program counter */
+		ADD_CODE(LOAD, 0, 0, 8);
+		ADD_CODE(GE, 0, n + 2, P(__executable_start));
+		ADD_CODE(GE, n + 1, 0, P(etext));
+	}
+	ADD_CODE(LOAD, 0, 0, 0);
+	for (unsigned i = 0; i < n; i++)
+		ADD_CODE(IS, n - i, 0, may[i]);
+	ADD_CODE(RETURN, 0, 0, KILL);
+	ADD_CODE(RETURN, 0, 0, ALLOW);
+	if (word("hot"))
+		hot_all_sites(m, f, r, 40);
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	MUST(prctl(PR_SET_SECCOMP, 2, &prog));
+	hot_all_sites(m, f, r, 100 * times);
+}
+
+static volatile sig_atomic_t refusals;
+
+static void on_refusal(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	refusals +=
+		sig == SIGSYS && info->si_code == 1 && info->si_syscall == SYS_pread64;
+}
+
+/* One of its calls is never made, as its own filter says: what of a hot site is not. */
+static void forbid_pread(unsigned how)
+{
+	struct filter code[] = { { LOAD, 0, 0, 0 }, { IS, 0, 1, SYS_pread64 },
+		{ RETURN, 0, 0, how }, { RETURN, 0, 0, ALLOW } };
+	struct {
+		unsigned short n;
+		struct filter *code;
+	} prog = { 4, code };
+
+	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	MUST(prctl(PR_SET_SECCOMP, 2, &prog));
+}
+
+static void hot_pread(struct me *m, struct f r)
+{
+	for (int i = 0; i < 50; i++)
+		CHECK(io_at(m, PREAD, r, sink, 9, 0) == 9);
+}
+
+/* The signal handled, or not, or the program killed at once. */
+static void refused(struct me *m)
+{
+	enum { TRAP = 0x30000 };
+	struct f f = new_file("refused"), r = zero_f();
+	const unsigned how[] = { KILL, TRAP, 0 /* only the thread */ };
+
+	hot_pread(m, r);
+	for (int i = 0; i < 3; i++) {
+		pid_t pid = MUST(fork());
+		if (!pid) {
+			struct me c = myself(BY_LIBC);
+			hot_pread(&c, r);
+			forbid_pread(how[i]);
+			pread(r.fd, sink, 9, 0);
+			_exit(1);
+		}
+		CHECK((ended(pid) & 0x7f) == SIGSYS);
+	}
+	struct sigaction act = { .sa_sigaction = on_refusal, .sa_flags = SA_SIGINFO };
+	MUST(sigaction(SIGSYS, &act, NULL));
+	hot_pread(m, r);
+	forbid_pread(TRAP);
+	for (int i = 0; i < 40 * times; i++) {
+		CHECK(pread(r.fd, sink, 9, 0) ==
+			SYS_pread64); /* the kernel leaves it so */
+		put_hot(m, f, 2);
+	}
+	CHECK(refusals == 40 * times);
+}
+#endif

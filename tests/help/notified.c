@@ -1,0 +1,71 @@
+/*
+ * notified N - N reads of /dev/zero by a child, each of which its parent lets go on: the
+ * supervisor of seccomp_unotify(2). Some more before, with which the place gets hot.
+ */
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { BEFORE = 40, SIZE = 9 };
+
+static void reads(int fd, int n)
+{
+	char buf[SIZE];
+
+	while (n--)
+		if (pread(fd, buf, SIZE, 0) != SIZE)
+			_exit(1);
+}
+
+static int listen_to(int nr)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)nr, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(code) / sizeof(*code), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
+}
+
+int main(int argc, char **argv)
+{
+	int fd = open("/dev/zero", O_RDONLY), n = argc > 1 ? atoi(argv[1]) : 1, status;
+
+	reads(fd, BEFORE);
+	int listener = listen_to(SYS_pread64);
+	if (listener < 0) {
+		perror("notified");
+		return 2;
+	}
+	pid_t pid = fork();
+	if (!pid) {
+		reads(fd, n);
+		_exit(0);
+	}
+	for (int i = 0; i < n; i++) {
+		struct seccomp_notif call = { .id = 0 };
+		struct seccomp_notif_resp answer = {
+			.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE
+		};
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
+			return 3;
+		answer.id = call.id;
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0)
+			return 4;
+	}
+	return pid < 0 || waitpid(pid, &status, 0) != pid || status ? 5 : 0;
+}
