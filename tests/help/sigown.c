@@ -1,7 +1,8 @@
 /*
- * sigown SECONDS - a program that ignores SIGSYS, as some servers do, and asks all the
- * time whether that is so: for itself, for its children, and for what they run. It makes
- * some calls meanwhile, says "begun", and at the end "good", or what was not.
+ * sigown SECONDS [handles] - a program that ignores SIGSYS, as some servers do, and asks
+ * all the time whether that is so: for itself, for its children, and for what they run.
+ * It makes some calls meanwhile, says "begun", and at the end "good", or what was not.
+ * Now and then it may handle the signal.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -62,6 +63,25 @@ static int child(int fd, int by_vfork, const char *how)
 	return pid < 0 || waitpid(pid, &status, 0) != pid ? -1 : status;
 }
 
+static volatile sig_atomic_t hits;
+
+static void on_signal(int sig)
+{
+	hits += sig == SIGSYS;
+}
+
+static void handle(int fd)
+{
+	int before = hits;
+
+	expect(signal(SIGSYS, on_signal) == SIG_IGN, "another handler than SIG_IGN");
+	raise(SIGSYS);
+	calls(fd, 20);
+	expect(hits == before + 1, "not handled");
+	expect((child(fd, 1, "0") & 0x7f) == SIGSYS, "a child survived what was handled");
+	expect(signal(SIGSYS, SIG_IGN) == on_signal, "another handler than its own");
+}
+
 static void look(int fd, const struct action *ignored)
 {
 	struct action now = own();
@@ -81,7 +101,7 @@ int main(int argc, char **argv)
 {
 	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
-	if (argc == 3) {
+	if (argc == 3 && *argv[1] == '-') {
 		expect(own().handler == strtoul(argv[2], NULL, 10), "not as it was");
 		kill(getpid(), SIGSYS);
 		return wrong != NULL;
@@ -94,6 +114,8 @@ int main(int argc, char **argv)
 	while (time(NULL) < until) {
 		calls(fd, 2000);
 		look(fd, &ignored);
+		if (argc == 3)
+			handle(fd);
 	}
 	puts(wrong ? wrong : "good");
 	return wrong != NULL;

@@ -112,7 +112,7 @@ is "a handler of SIGSYS of its own" "$(cat handler.txt) $(json f.json "$all_veri
 
 # Once for long, and again and again.
 sigown() {
-	rm -f own.txt; "$HELP/sigown" $1 >own.txt & pid=$!
+	rm -f own.txt; "$HELP/sigown" "$@" >own.txt & pid=$!
 	while [ ! -s own.txt ]; do sleep 0.02; done
 }
 sigown 4
@@ -120,6 +120,11 @@ timeout 10 "$IOPS" attach -q -d 1 --json -o g.json $pid
 for _ in 1 2 3 4 5; do timeout 10 "$IOPS" attach -q -d 0.1 -o /dev/null $pid; done
 wait $pid
 is "SIGSYS is ignored, by what it runs too" "$? $(tail -n 1 own.txt) $(json g.json "$all_verified"' and j["run"]["fast_path"]["operations"] > 100 + 3 * j["run"]["fast_path"]["stopped"]')" "0 good True"
+
+sigown 3 handles
+for _ in 1 2 3 4 5 6; do timeout 10 "$IOPS" attach -q -d 0.2 --json -o h.json $pid; done
+wait $pid
+is "... and handled now and then" "$? $(tail -n 1 own.txt) $(json h.json "$all_verified")" "0 good True"
 
 # begin_py FILE: in the background, up to where it is ready
 begin_py() {

@@ -272,6 +272,7 @@ static int clear(struct tracer *t, struct task *k, uint64_t at)
 	if (handler_set(t, k, &s, OWN_AT) == -ESRCH)
 		return -ESRCH;
 	stand_same(k, &s);
+	k->process->own[0] = 0; /* it is for the program itself again */
 	k->space->quit = true;
 	if (patch_undo(t, k, at) == -ESRCH)
 		return -ESRCH;
