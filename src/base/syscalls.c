@@ -211,6 +211,7 @@ const struct syscall_desc syscalls[] = {
 	CONTROL(io_uring_enter, 426, 426, 426, 0),
 	CONTROL(execve, 59, 11, 221, CONTROL),
 	CONTROL(execveat, 322, 358, 281, CONTROL),
+	CONTROL(userfaultfd, 323, 374, 282, CONTROL),
 	CONTROL(socketcall, -1, 102, -1, CONTROL),
 	CONTROL(prctl, 157, 172, 167, 0),
 	CONTROL(unshare, 272, 310, 97, 0),

@@ -369,6 +369,19 @@ else
 	skip "takes a listener of seccomp(2)"
 fi
 
+# Whoever asks for memory that a stopped program is to bring waits for ever.
+if [ "$("$HELP/faulted" 16)" = 48 ]; then
+	for mode in "" "-e all" --no-patch; do
+		# shellcheck disable=SC2086
+		is "arguments in memory that the program itself brings $mode" "$(run $mode -- "$HELP/faulted" 16 | tr '\n' ' ')$(
+			json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"] == "/dev/null"]')" "48 0 True [(96, 65840)]"
+	done
+	is "... below a filter" "$(run -- sh -c '/bin/true; /bin/true; /bin/true; "$0" 16; exit' "$HELP/faulted" | tr '\n' ' ')$(
+		json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"] == "/dev/null"]')" "48 0 True [(96, 65840)]"
+else
+	skip "takes userfaultfd(2)"
+fi
+
 # A handler of SIGSYS means filters, one of SIGTRAP that a place cannot be patched once
 # there are threads: so it has to be before. That is how every Go program is.
 is "threads that call from one place, for whatever it is" "$(run -- "$HELP/oneplace" threads 20000 | tr '\n' ' ')$(

@@ -39,7 +39,7 @@ static uint64_t vec_sum(const struct task *k, uint64_t at, uint64_t n)
 	uint64_t sum = 0;
 
 	if (!n || n > MAX_VEC ||
-		tracee_read(k->tid, at, buf, n * l->vec) != (ssize_t)(n * l->vec))
+		task_read(k, at, buf, n * l->vec) != (ssize_t)(n * l->vec))
 		return 0;
 	for (uint64_t i = 0; i < n; i++)
 		sum += word_at(l, buf + i * l->vec + l->word);
@@ -51,7 +51,7 @@ static uint64_t msg_sum(const struct task *k, uint64_t at)
 	const struct layout *l = &layouts[k->call.abi];
 	uint8_t msg[64];
 
-	if (tracee_read(k->tid, at, msg, l->mmsg_bytes) != l->mmsg_bytes)
+	if (task_read(k, at, msg, l->mmsg_bytes) != l->mmsg_bytes)
 		return 0;
 	return vec_sum(k, word_at(l, msg + l->msg_vec), word_at(l, msg + l->msg_len));
 }
@@ -95,7 +95,7 @@ static int64_t offset_at(const struct task *k, int at)
 	int64_t off = 0;
 
 	if (at < 0 || !k->call.arg[at] ||
-		tracee_read(k->tid, k->call.arg[at], &off, len) != (ssize_t)len)
+		task_read(k, k->call.arg[at], &off, len) != (ssize_t)len)
 		return OP_NO_OFFSET;
 	return off;
 }
@@ -159,8 +159,7 @@ static void enter_path(struct tracer *t, struct task *k, const struct syscall_de
 	char path[PATH_MAX];
 	int dirfd = d->fd < 0 ? AT_FDCWD : (int)c->arg[d->fd];
 
-	if (!c->arg[d->path] ||
-		tracee_string(k->tid, c->arg[d->path], path, sizeof(path)) < 0)
+	if (!c->arg[d->path] || task_string(k, c->arg[d->path], path, sizeof(path)) < 0)
 		return;
 	if (*path) {
 		c->op[0].file = fdtab_path(t->fdtab, &k->fd, dirfd, path);
@@ -246,7 +245,7 @@ static int row_of(
 		!strcmp(syscalls[row].name, "socketcall")) {
 		uint32_t word[6] = { 0 };
 		row = syscall_of_socketcall(c->arg[0]);
-		tracee_read(k->tid, c->arg[1], word, sizeof(word));
+		task_read(k, c->arg[1], word, sizeof(word));
 		for (int i = 0; i < 6; i++)
 			c->arg[i] = word[i];
 	}
@@ -353,7 +352,7 @@ static void leave_mmsg(struct tracer *t, struct task *k, int64_t ret)
 	for (int64_t i = 0; i < ret && i < MAX_MMSG; i++) {
 		uint64_t at = c->arg[1] + i * l->mmsg_size;
 		uint32_t bytes = 0;
-		tracee_read(k->tid, at + l->mmsg_bytes, &bytes, sizeof(bytes));
+		task_read(k, at + l->mmsg_bytes, &bytes, sizeof(bytes));
 		c->op[0].want = msg_sum(k, at);
 		c->op[0].ret = bytes;
 		if (c->arg[d->flags] & MSG_TRUNC && bytes > c->op[0].want)

@@ -18,7 +18,7 @@ int program_path(const struct task *k, bool at, char full[PROGRAM_PATH])
 	char path[PATH_MAX];
 	int dirfd = at ? (int)k->call.arg[0] : AT_FDCWD;
 
-	if (tracee_string(k->tid, k->call.arg[at], path, sizeof(path)) < 0)
+	if (task_string(k, k->call.arg[at], path, sizeof(path)) < 0)
 		return -EFAULT;
 	if (*path == '/')
 		snprintf(full, PROGRAM_PATH, "/proc/%d/root%s", k->tid, path);
@@ -105,7 +105,7 @@ static int open_near(pid_t tid, const char *path, uint64_t flags)
 /* The absolute path that an exec names. */
 static bool path_of(const struct task *k, char path[PATH_MAX])
 {
-	return tracee_string(k->tid, k->call.arg[0], path, PATH_MAX) >= 0 && *path == '/';
+	return task_string(k, k->call.arg[0], path, PATH_MAX) >= 0 && *path == '/';
 }
 
 /* Whether an exec will find nothing to read, as most of those along PATH. Only what is

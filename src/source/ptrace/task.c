@@ -91,6 +91,38 @@ struct task *task_new(struct tracer *t, pid_t tid, pid_t pid)
 	return k;
 }
 
+/*
+ * What an argument of a call points to. Not where the program itself is still to bring
+ * it, userfaultfd(2): we would wait for it, and it for us.
+ */
+ssize_t task_read(const struct task *k, uint64_t from, void *to, size_t len)
+{
+	if (k->process->brings && tracee_brings(k->tid, from, len))
+		return -EFAULT;
+	return tracee_read(k->tid, from, to, len);
+}
+
+/* Read page by page: the string may end just before memory that is not there. */
+ssize_t task_string(const struct task *k, uint64_t from, char *to, size_t size)
+{
+	size_t got = 0;
+
+	while (got < size - 1) {
+		size_t want = 4096 - (from + got) % 4096;
+		if (want > size - 1 - got)
+			want = size - 1 - got;
+		ssize_t n = task_read(k, from + got, to + got, want);
+		if (n <= 0)
+			return -EFAULT;
+		char *end = memchr(to + got, 0, n);
+		if (end)
+			return end - to;
+		got += n;
+	}
+	to[got] = 0;
+	return got;
+}
+
 void task_born(struct tracer *t, struct task *k, pid_t parent)
 {
 	struct process *from = (struct process *)map_get(&t->processes, parent, 0);
@@ -101,6 +133,7 @@ void task_born(struct tracer *t, struct task *k, pid_t parent)
 		k->process->started = from ? from->started : true;
 		k->process->muted = from && (from->muted || !t->follow);
 		k->process->supervised = from && from->supervised;
+		k->process->brings = from && from->brings;
 		if (from)
 			memcpy(k->process->own, from->own, sizeof(from->own));
 	}

@@ -32,25 +32,47 @@ int tracee_write(pid_t tid, uint64_t to, const void *from, size_t len)
 	return n < 0 ? -errno : n == (ssize_t)len ? 0 : -EFAULT;
 }
 
-/* Read page by page: the string may end just before memory that is not there. */
-ssize_t tracee_string(pid_t tid, uint64_t from, char *to, size_t size)
+/* Whether all pages of a part of memory are there. pagemap: 63 in memory, 62 swapped out.
+ */
+static bool is_present(pid_t tid, uint64_t from, uint64_t to)
 {
-	size_t got = 0;
+	char path[64];
+	uint64_t entry = 0;
 
-	while (got < size - 1) {
-		size_t want = 4096 - (from + got) % 4096;
-		if (want > size - 1 - got)
-			want = size - 1 - got;
-		ssize_t n = tracee_read(tid, from + got, to + got, want);
-		if (n <= 0)
-			return -EFAULT;
-		char *end = memchr(to + got, 0, n);
-		if (end)
-			return end - to;
-		got += n;
-	}
-	to[got] = 0;
-	return got;
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	bool all = fd >= 0;
+	for (uint64_t page = from / 4096; all && page <= (to - 1) / 4096; page++)
+		all = pread(fd, &entry, sizeof(entry), (off_t)(page * sizeof(entry))) ==
+			      sizeof(entry) &&
+		      entry >> 62;
+	if (fd >= 0)
+		close(fd);
+	return all;
+}
+
+/* Whether it takes part in what userfaultfd(2) tells of: proc(5), VmFlags of smaps. */
+static bool is_watched(pid_t tid, uint64_t from, uint64_t to)
+{
+	unsigned long long begin = 0, end = 0;
+	char path[64], line[512];
+	bool is = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps", tid);
+	FILE *f = fopen(path, "re");
+	while (f && !is && begin < to && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%llx-%llx ", &begin, &end) != 2 && begin < to &&
+			end > from && !strncmp(line, "VmFlags:", 8))
+			is = strstr(line, " um") || strstr(line, " ui");
+	if (f)
+		fclose(f);
+	return is;
+}
+
+bool tracee_brings(pid_t tid, uint64_t from, size_t len)
+{
+	return len && !is_present(tid, from, from + len) &&
+	       is_watched(tid, from, from + len);
 }
 
 /* proc(5): "rchar: N\nwchar: N\nsyscr: N\nsyscw: N\n...". Only this task's. */

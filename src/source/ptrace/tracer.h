@@ -69,6 +69,7 @@ struct process {
 	bool muted;      /* served, but not counted: --no-follow */
 	bool locked;     /* has a filter of its own */
 	bool supervised; /* one that outranks ours: each of its calls stops */
+	bool brings;     /* some of its pages itself: userfaultfd(2) */
 	pid_t maker;     /* who has forked it; 0: not known */
 	unsigned spawns; /* how many programs its children have run that had to be set up
 			    for that */
@@ -240,7 +241,7 @@ void tracer_put(struct tracer *t, const struct op *op);
 /* tracee.c: of a task that stands still. 0 or -errno; reads return bytes got. */
 ssize_t tracee_read(pid_t tid, uint64_t from, void *to, size_t len);
 int tracee_write(pid_t tid, uint64_t to, const void *from, size_t len);
-ssize_t tracee_string(pid_t tid, uint64_t from, char *to, size_t size);
+bool tracee_brings(pid_t tid, uint64_t from, size_t len); /* what is not there itself */
 int tracee_counters(pid_t pid, pid_t tid, struct counters *c);
 uint32_t tracee_comm(struct names *names, pid_t tid);
 int tracee_cpu(pid_t tid);
@@ -260,6 +261,8 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former);
 void task_baseline(struct tracer *t, struct task *k);
 void task_check(struct tracer *t, struct task *k);
 void task_begin(struct task *k);
+ssize_t task_read(const struct task *k, uint64_t from, void *to, size_t len);
+ssize_t task_string(const struct task *k, uint64_t from, char *to, size_t size);
 void task_verdict(struct tracer *t, struct task *k);
 void task_ledger(struct tracer *t, struct task *k);
 void task_paths(struct tracer *t, struct task *k);

@@ -13,7 +13,7 @@ static bool is_special(struct tracer *t, struct task *k, const struct syscall_de
 	char path[PATH_MAX];
 	int dirfd = d->fd < 0 ? AT_FDCWD : (int)k->call.arg[d->fd];
 
-	if (tracee_string(k->tid, k->call.arg[d->path], path, sizeof(path)) < 0)
+	if (task_string(k, k->call.arg[d->path], path, sizeof(path)) < 0)
 		return false;
 	uint32_t file = fdtab_path(t->fdtab, &k->fd, dirfd, path);
 	uint8_t type = names_file(t->names, file)->type;

@@ -242,7 +242,7 @@ static uint64_t shared(const struct task *k, const struct __ptrace_syscall_info 
 	uint64_t flags = in->entry.args[0];
 
 	if (in->entry.nr == SYS_clone3) {
-		if (tracee_read(k->tid, in->entry.args[0], &flags, sizeof(flags)) !=
+		if (task_read(k, in->entry.args[0], &flags, sizeof(flags)) !=
 			sizeof(flags))
 			return 0;
 	} else if (in->entry.nr != SYS_clone) {
@@ -404,8 +404,7 @@ static void opened_pair(struct tracer *t, struct task *k)
 	bool socket = !strcmp(syscalls[k->call.row].name, "socketpair");
 	int fd[2];
 
-	if (tracee_read(k->tid, k->call.arg[socket ? 3 : 0], fd, sizeof(fd)) ==
-		sizeof(fd)) {
+	if (task_read(k, k->call.arg[socket ? 3 : 0], fd, sizeof(fd)) == sizeof(fd)) {
 		opened(t, k, fd[0]);
 		opened(t, k, fd[1]);
 	}
@@ -417,13 +416,12 @@ static void opened_rights(struct tracer *t, struct task *k, uint64_t at)
 	char control[4096];
 	struct msghdr m;
 
-	if (k->call.abi != ABI_X86_64 ||
-		tracee_read(k->tid, at, &m, sizeof(m)) != sizeof(m) || !m.msg_control ||
-		!m.msg_controllen)
+	if (k->call.abi != ABI_X86_64 || task_read(k, at, &m, sizeof(m)) != sizeof(m) ||
+		!m.msg_control || !m.msg_controllen)
 		return;
 	size_t len =
 		m.msg_controllen < sizeof(control) ? m.msg_controllen : sizeof(control);
-	if (tracee_read(k->tid, (uintptr_t)m.msg_control, control, len) != (ssize_t)len)
+	if (task_read(k, (uintptr_t)m.msg_control, control, len) != (ssize_t)len)
 		return;
 	m.msg_control = control;
 	m.msg_controllen = len;

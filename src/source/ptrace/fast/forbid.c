@@ -28,10 +28,9 @@ static bool judges_places(struct task *k, bool prctl)
 	if (prctl ? k->call.arg[0] != PR_SET_SECCOMP || k->call.arg[1] != 2
 		  : k->call.arg[0] != 1 /* SECCOMP_SET_MODE_FILTER */)
 		return false;
-	if (tracee_read(k->tid, at, &prog, sizeof(prog)) != sizeof(prog) ||
+	if (task_read(k, at, &prog, sizeof(prog)) != sizeof(prog) ||
 		prog.len > BPF_MAXINSNS ||
-		tracee_read(k->tid, (uintptr_t)prog.filter, code,
-			prog.len * sizeof(*code)) < 0)
+		task_read(k, (uintptr_t)prog.filter, code, prog.len * sizeof(*code)) < 0)
 		return true;
 	for (unsigned i = 0; i < prog.len; i++)
 		if (BPF_CLASS(code[i].code) == BPF_LD && code[i].k >= 8 &&

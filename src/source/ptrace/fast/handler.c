@@ -146,8 +146,7 @@ bool handler_sets(
 	uint64_t handler = 0;
 
 	return r->rdi == SIGSYS && r->rsi &&
-	       (tracee_read(k->tid, r->rsi, &handler, sizeof(handler)) !=
-			       sizeof(handler) ||
+	       (task_read(k, r->rsi, &handler, sizeof(handler)) != sizeof(handler) ||
 		       (t->launch ? handler != 0 : handler_is_one(handler)));
 }
 
@@ -158,7 +157,7 @@ bool handler_sets_mask(
 	uint64_t set = 0;
 
 	return t->launch && r->rdi != SIG_UNBLOCK && r->rsi &&
-	       tracee_read(k->tid, r->rsi, &set, sizeof(set)) == sizeof(set) &&
+	       task_read(k, r->rsi, &set, sizeof(set)) == sizeof(set) &&
 	       handler_is_odd(set);
 }
 
@@ -217,7 +216,7 @@ void dispatch_entered(
 		in->arch != AUDIT_ARCH_X86_64 || in->entry.nr != SYS_rt_sigaction ||
 		in->entry.args[0] != SIGSYS || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return;
-	if (r.rsi && tracee_read(k->tid, r.rsi, act, sizeof(act)) != sizeof(act))
+	if (r.rsi && task_read(k, r.rsi, act, sizeof(act)) != sizeof(act))
 		return;
 	const bool handles = handler_is_one(act[0]);
 	k->asks_handler = handles && !t->stopping ? ASKS_AGAIN : ASKS_ANSWERED;
@@ -250,7 +249,7 @@ void handler_show_own(struct tracer *t, struct task *k)
 	if (asks != ASKS_ANSWERED || r.rax)
 		return;
 	memcpy(was, k->process->own, sizeof(was));
-	if (k->act && tracee_read(k->tid, k->act, act, sizeof(act)) == sizeof(act) &&
+	if (k->act && task_read(k, k->act, act, sizeof(act)) == sizeof(act) &&
 		!handler_is_one(act[0]))
 		own(t, k, act);
 	if (k->old)

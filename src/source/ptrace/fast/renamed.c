@@ -220,7 +220,7 @@ void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_ca
 	const uint64_t from[2] = { arg[at], arg[at ? 3 : 1] };
 
 	for (int i = 0; i <= two; i++)
-		if (tracee_string(k->tid, from[i], path[i], sizeof(path[i])) < 0)
+		if (task_string(k, from[i], path[i], sizeof(path[i])) < 0)
 			*path[i] = 0;
 	const char *const text[2] = { path[0], two ? path[1] : NULL };
 	const struct how how = {
@@ -291,7 +291,7 @@ void path_linked_stopped(struct tracer *t, struct task *k, const struct fast_cal
 	char path[2][PATH_LEN + 1];
 
 	for (int i = 0; i < 2; i++)
-		if (tracee_string(k->tid, arg[p->path[i]], path[i], sizeof(path[i])) < 0)
+		if (task_string(k, arg[p->path[i]], path[i], sizeof(path[i])) < 0)
 			return;
 	linked(t, k, p, arg, path[0], path[1]);
 }

@@ -110,7 +110,7 @@ static uint64_t flags_of(const struct task *k, const struct user_regs_struct *r)
 	uint64_t flags = r->orig_rax == SYS_clone ? r->rdi : 0;
 
 	if (r->orig_rax == SYS_clone3 &&
-		tracee_read(k->tid, r->rdi, &flags, sizeof(flags)) != sizeof(flags))
+		task_read(k, r->rdi, &flags, sizeof(flags)) != sizeof(flags))
 		return CLONE_UNTRACED;
 	return flags;
 }
