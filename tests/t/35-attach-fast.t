@@ -115,9 +115,9 @@ sigown() {
 	rm -f own.txt; "$HELP/sigown" "$@" >own.txt & pid=$!
 	while [ ! -s own.txt ]; do sleep 0.02; done
 }
-sigown 4
+sigown 5
 timeout 10 "$IOPS" attach -q -d 1 --json -o g.json $pid
-for _ in 1 2 3 4 5; do timeout 10 "$IOPS" attach -q -d 0.1 -o /dev/null $pid; done
+for _ in $(seq 20); do timeout 10 "$IOPS" attach -q -d 0.05 -o /dev/null $pid; done
 wait $pid
 is "SIGSYS is ignored, by what it runs too" "$? $(tail -n 1 own.txt) $(json g.json "$all_verified"' and j["run"]["fast_path"]["operations"] > 100 + 3 * j["run"]["fast_path"]["stopped"]')" "0 good True"
 

@@ -95,7 +95,7 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 {
 	if (!t->stopping) {
 		resume(t, k, sig);
-	} else if (k->exiting || !dispatch_holds(t, k)) {
+	} else if (k->exiting || (!dispatch_holds(t, k) && !dispatch_owes(k))) {
 		detach(t, k, sig);
 	} else if (!dispatch_stands(k)) {
 		/* A signal that waits makes it stop by itself; an interrupt would come

@@ -524,10 +524,25 @@ bool dispatch_holds(const struct tracer *t, const struct task *k)
 	return t->dispatch && k->space && k->space->state == SPACE_READY;
 }
 
+/* Whether its next stop is to be awaited: an exec has taken away what it ignores. */
+bool dispatch_owes(const struct task *k)
+{
+	return k->process->renewed && k->process->own[0];
+}
+
+/* In our handler: it is about to get the signal once more, without one. */
+static bool handles(const struct task *k)
+{
+	struct user_regs_struct r;
+
+	return !ptrace(PTRACE_GETREGS, k->tid, 0, &r) && r.rip >= SETUP_AT &&
+	       r.rip < TABLES_AT;
+}
+
 /* Stopping: whether it stands where it can be let go. */
 bool dispatch_stands(const struct task *k)
 {
-	return k->status >> 16 == PTRACE_EVENT_STOP && !is_pending(k->tid);
+	return k->status >> 16 == PTRACE_EVENT_STOP && !is_pending(k->tid) && !handles(k);
 }
 
 /* Nothing of ours in its registers, and its calls are its own. */

@@ -572,6 +572,7 @@ void dispatch_entered(
 	const struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in);
 void dispatch_again(struct tracer *t, struct task *k);
 bool dispatch_holds(const struct tracer *t, const struct task *k);
+bool dispatch_owes(const struct task *k);
 bool dispatch_stands(const struct task *k);
 void dispatch_leave(struct tracer *t, struct task *k);
 void dispatch_restore(struct tracer *t, struct task *k);

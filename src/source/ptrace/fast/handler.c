@@ -86,16 +86,17 @@ int handler_begin(struct tracer *t, struct task *k, const struct stand *s)
 void handler_pass_on(struct tracer *t, struct task *k)
 {
 	const uint64_t act[4] = { k->process->own[0] }, none[4] = { 0 };
+	bool owes = k->process->renewed && act[0];
 	struct stand s;
 
-	if (!k->process->renewed || !act[0] || stand_anywhere(t, k, &s) < 0)
+	k->process->renewed = false;
+	if (!owes || stand_anywhere(t, k, &s) < 0)
 		return;
 	uint64_t at = (s.regs.rsp - 1024) & ~UINT64_C(15);
 	if (s.regs.cs == IN_64_BITS && !tracee_write(k->tid, at, act, sizeof(act)) &&
 		handler_set(t, k, &s, at) == -ESRCH)
 		return;
 	tracee_write(k->tid, at, none, sizeof(none));
-	k->process->renewed = false;
 	stand_back(t, k, &s);
 }
 
@@ -115,7 +116,7 @@ void handler_unblock(struct task *k)
 /* Whether only our handler keeps it from being ignored. */
 bool fast_ignores(const struct tracer *t, const struct task *k, int sig)
 {
-	return sig == SIGSYS && t->fast->guards && k->dispatched && k->process->own[0];
+	return sig == SIGSYS && t->fast->guards && k->process->own[0];
 }
 
 /* Neither SIG_DFL nor SIG_IGN, of which we can make what the program wants. */

@@ -241,6 +241,12 @@ bool dispatch_holds(const struct tracer *t, const struct task *k)
 	return false;
 }
 
+bool dispatch_owes(const struct task *k)
+{
+	(void)k;
+	return false;
+}
+
 bool dispatch_stands(const struct task *k)
 {
 	(void)k;
