@@ -309,12 +309,12 @@ static bool is_refusal(const struct task *k, int sig)
 	       info.si_code == BY_SECCOMP;
 }
 
-/* SECCOMP_RET_KILL: likewise, at the exit stop. */
-static bool was_refused(const struct task *k)
+/* SECCOMP_RET_KILL: likewise, at the exit stop; of a thread, or all end as one does. */
+static bool was_refused(const struct task *k, const struct user_regs_struct *r)
 {
 	unsigned long status = 0;
 
-	return !ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &status) &&
+	return r->rax == r->orig_rax && !ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &status) &&
 	       WTERMSIG(status) == SIGSYS;
 }
 
@@ -414,6 +414,6 @@ void mend_dead(struct tracer *t, struct task *k)
 
 	if (rec && rec->state == REC_BEGUN && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
 		in_hook(r.rip) && has_returned(&r, rec))
-		in_code(t, k, &r, !was_refused(k));
+		in_code(t, k, &r, !was_refused(k, &r));
 	drain_dead(t, k);
 }
