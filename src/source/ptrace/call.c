@@ -267,6 +267,7 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 		return false;
 	k->call.row = row;
 	k->call.quiet = true;
+	k->process->brings |= !strcmp(syscalls[row].name, "userfaultfd");
 	k->call.noted = fast_enter(t, k);
 	if (syscalls[row].form == FORM_CONTROL) {
 		bool leave = control_enter(t, k);

@@ -110,7 +110,7 @@ static bool enter_ptrace(struct tracer *t, struct task *k)
 	return false;
 }
 
-static bool enter_any(struct tracer *t, struct task *k)
+static bool enter_async(struct tracer *t, struct task *k)
 {
 	(void)t;
 	(void)k;
@@ -152,22 +152,15 @@ static void leave_exec(struct tracer *t, struct task *k, int64_t ret)
 	task_baseline(t, k);
 }
 
-static void leave_userfaultfd(struct tracer *t, struct task *k, int64_t ret)
-{
-	(void)t;
-	k->process->brings |= ret >= 0;
-}
-
 static const struct control controls[] = {
 	{ "clone", enter_clone, leave_clone },
 	{ "clone3", enter_clone3, leave_clone },
 	{ "seccomp", enter_seccomp, leave_seccomp },
 	{ "ptrace", enter_ptrace, NULL },
-	{ "io_setup", enter_any, leave_aio },
-	{ "io_submit", enter_any, leave_aio },
-	{ "io_uring_setup", enter_any, leave_io_uring },
-	{ "io_uring_enter", enter_any, leave_io_uring },
-	{ "userfaultfd", enter_any, leave_userfaultfd },
+	{ "io_setup", enter_async, leave_aio },
+	{ "io_submit", enter_async, leave_aio },
+	{ "io_uring_setup", enter_async, leave_io_uring },
+	{ "io_uring_enter", enter_async, leave_io_uring },
 	{ "execve", enter_exec, leave_exec },
 	{ "execveat", enter_exec, leave_exec },
 };
