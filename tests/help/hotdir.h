@@ -89,11 +89,11 @@ static void on_alarm(int sig, siginfo_t *info, void *context)
 	see_pc(context);
 }
 
-/* A filter that forbids what a tracer might like to ask from inside. */
-static void forbid_statx(int all_threads)
+/* A filter of the program's own, by which a call is not made. */
+static void forbid(unsigned nr, unsigned how, int all_threads)
 {
-	struct filter code[] = { { LOAD, 0, 0, 0 }, { IS, 0, 1, SYS_statx },
-		{ RETURN, 0, 0, KILL }, { RETURN, 0, 0, ALLOW } };
+	struct filter code[] = { { LOAD, 0, 0, 0 }, { IS, 0, 1, nr },
+		{ RETURN, 0, 0, how }, { RETURN, 0, 0, ALLOW } };
 	struct {
 		unsigned short n;
 		struct filter *code;
@@ -104,6 +104,12 @@ static void forbid_statx(int all_threads)
 		MUST(syscall(SYS_seccomp, 1, 1, &prog));
 	else
 		MUST(prctl(PR_SET_SECCOMP, 2, &prog));
+}
+
+/* What a tracer might like to ask from inside. */
+static void forbid_statx(int all_threads)
+{
+	forbid(SYS_statx, KILL, all_threads);
 }
 
 static void put_in_memory(struct me *m, const char *name, long n)

@@ -45,27 +45,14 @@ static void on_refusal(int sig, siginfo_t *info, void *context)
 		sig == SIGSYS && info->si_code == 1 && info->si_syscall == SYS_pread64;
 }
 
-/* One of its calls is never made, as its own filter says: what of a hot site is not. */
-static void forbid_pread(unsigned how)
-{
-	struct filter code[] = { { LOAD, 0, 0, 0 }, { IS, 0, 1, SYS_pread64 },
-		{ RETURN, 0, 0, how }, { RETURN, 0, 0, ALLOW } };
-	struct {
-		unsigned short n;
-		struct filter *code;
-	} prog = { 4, code };
-
-	MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	MUST(prctl(PR_SET_SECCOMP, 2, &prog));
-}
-
 static void hot_pread(struct me *m, struct f r)
 {
 	for (int i = 0; i < 50; i++)
 		CHECK(io_at(m, PREAD, r, sink, 9, 0) == 9);
 }
 
-/* The signal handled, or not, or the program killed at once. */
+/* A call of a hot site that is not made: the program is killed, or only its thread, or
+ * there is a signal, handled or not. */
 static void refused(struct me *m)
 {
 	enum { TRAP = 0x30000 };
@@ -78,7 +65,7 @@ static void refused(struct me *m)
 		if (!pid) {
 			struct me c = myself(BY_LIBC);
 			hot_pread(&c, r);
-			forbid_pread(how[i]);
+			forbid(SYS_pread64, how[i], 0);
 			pread(r.fd, sink, 9, 0);
 			_exit(1);
 		}
@@ -87,10 +74,10 @@ static void refused(struct me *m)
 	struct sigaction act = { .sa_sigaction = on_refusal, .sa_flags = SA_SIGINFO };
 	MUST(sigaction(SIGSYS, &act, NULL));
 	hot_pread(m, r);
-	forbid_pread(TRAP);
+	forbid(SYS_pread64, TRAP, 0);
 	for (int i = 0; i < 40 * times; i++) {
-		CHECK(pread(r.fd, sink, 9, 0) ==
-			SYS_pread64); /* the kernel leaves it so */
+		/* The kernel leaves the number where it was. */
+		CHECK(pread(r.fd, sink, 9, 0) == SYS_pread64);
 		put_hot(m, f, 2);
 	}
 	CHECK(refusals == 40 * times);

@@ -1,6 +1,7 @@
 /*
  * notified N - N reads of /dev/zero by a child, each of which its parent lets go on: the
  * supervisor of seccomp_unotify(2). Some more before, with which the place gets hot.
+ * Exits with 2 where there is no such supervisor.
  */
 #include <fcntl.h>
 #include <linux/filter.h>

@@ -77,8 +77,8 @@ struct process {
 	uint16_t noted;  /* bits of enum op_note */
 	struct fs_view fs;
 	bool apart;      /* its threads have directories of their own: each its view */
-	uint64_t own[4]; /* struct sigaction of SIGSYS, if it were not for our handler: */
-	bool renewed;    /* and for the exec that has just put its default in place */
+	uint64_t own[4]; /* struct sigaction of SIGSYS, if it were not for our handler */
+	bool renewed;    /* an exec has just put the default in the place of that */
 	struct task *newest; /* of its tasks; NULL: that has ended */
 };
 

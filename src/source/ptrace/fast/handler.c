@@ -250,9 +250,12 @@ void handler_show_own(struct tracer *t, struct task *k)
 	if (asks != ASKS_ANSWERED || r.rax)
 		return;
 	memcpy(was, k->process->own, sizeof(was));
-	if (k->act && task_read(k, k->act, act, sizeof(act)) == sizeof(act) &&
-		!handler_is_one(act[0]))
-		own(t, k, act);
+	if (k->act && task_read(k, k->act, act, sizeof(act)) == sizeof(act)) {
+		if (handler_is_one(act[0])) /* which is in place of ours, as we leave */
+			k->process->own[0] = 0;
+		else
+			own(t, k, act);
+	}
 	if (k->old)
 		tracee_write(k->tid, k->old, was, sizeof(was));
 }
