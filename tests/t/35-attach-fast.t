@@ -11,7 +11,7 @@ case $("$IOPS" run --json -o p.json true; json p.json 'j["run"]["fast_path"]') i
 esac
 
 begin() {	# arguments of mixed
-	"$HELP/mixed" "$@" >mixed.txt & pid=$!
+	rm -f mixed.txt; "$HELP/mixed" "$@" >mixed.txt & pid=$!
 	while [ ! -s mixed.txt ]; do sleep 0.05; done
 	sleep 0.2
 }
@@ -176,7 +176,7 @@ is "... and the program is none the wiser" "$(cat made.py.txt)" "True True"
 # What the hook leaves to the tracer; what is in it when the fast path ends; what runs in
 # its memory and is not traced.
 for mode in messages asleep lent; do
-	"$HELP/led" $mode 2 >led.txt & pid=$!
+	rm -f led.txt; "$HELP/led" $mode 2 >led.txt & pid=$!
 	while [ ! -s led.txt ]; do sleep 0.05; done
 	timeout 10 "$IOPS" attach -q -d 1 --json -o l.json $pid
 	wait $pid
@@ -185,7 +185,7 @@ done
 
 # What asks for its handler, or sets one, while signals come, and while it is left.
 for mode in asks takes; do
-	"$HELP/led" $mode 6 >led.txt & pid=$!
+	rm -f led.txt; "$HELP/led" $mode 6 >led.txt & pid=$!
 	while [ ! -s led.txt ]; do sleep 0.05; done
 	i=0; while [ ! "$(sed -n 2p led.txt)" ] && timeout 10 "$IOPS" attach -q -d 0.03 -o /dev/null $pid 2>led.err; do i=$((i + 1)); done
 	wait $pid
