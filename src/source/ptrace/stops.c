@@ -234,8 +234,7 @@ static void answer_launcher(struct tracer *t, struct task *k)
 		fast_foresee(t);
 		return;
 	}
-	foresee_free(t->foresight);
-	t->foresight = NULL;
+	foresee_stop(t->foresight);
 }
 
 static void on_signal(struct tracer *t, struct task *k, int sig)

@@ -35,7 +35,9 @@
 /* linux/ptrace.h, signal.h: newer than the C library may be. */
 static const enum __ptrace_request SET_DISPATCH = 0x4210, GET_DISPATCH = 0x4211;
 enum { USER_DISPATCH = 2 };
-enum { PATCH_AT = 2 }; /* signals of a site: a patch takes as long as some of them */
+/* Signals of a site: a patch takes as long as some of them; where others may run there,
+ * as many more, and one for each that is asked. */
+enum { PATCH_AT = 2, PATCH_AMONG = 8 };
 
 struct dispatch_config {
 	uint64_t mode, selector, offset, len;
@@ -338,7 +340,8 @@ static int at_site(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	if (s->state == SITE_COLD)
 		text_met(sp, r->rip - 2);
 	sp->strays += s->state == SITE_REFUSED;
-	bool hot = ++s->hits >= PATCH_AT || t->fast->after == 1;
+	unsigned enough = space_is_alone(sp) ? PATCH_AT : PATCH_AMONG + sp->refs;
+	bool hot = ++s->hits >= enough || t->fast->after == 1;
 	if (s->state == SITE_PATCHED ||
 		(s->state == SITE_COLD && hot && !space_has_strangers(t, k))) {
 		int done = patch_dispatched(t, k, r->rip - 2);

@@ -66,7 +66,7 @@ void fast_foresee(struct tracer *t)
 {
 	fdtab_foresee(t->fdtab);
 	if (!t->foresight)
-		foresee_end(NULL, &t->fast->texts);
+		foresee_give(NULL, &t->fast->texts);
 }
 
 void fast_close(struct tracer *t)

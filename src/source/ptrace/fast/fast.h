@@ -302,10 +302,12 @@ int fast_ask(char *why, size_t size);
 int fast_try(char *why, size_t size);
 bool fast_reads_code(void); /* or it has been said what is missing */
 
-/* foresee.c: it works while we do. Its end waits for it; NULL: all is to be done then. */
+/* foresee.c: it works while we do. NULL: all is to be done when it is to be given. Stop:
+ * nobody needs it; only its end is waited for by free. */
 struct foresight;
 struct foresight *foresee_begin(void);
-void foresee_end(struct foresight *s, struct texts *xs);
+void foresee_give(struct foresight *s, struct texts *xs);
+void foresee_stop(struct foresight *s);
 void foresee_free(struct foresight *s);
 struct texts *texts_of(struct tracer *t);
 

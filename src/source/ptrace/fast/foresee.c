@@ -3,14 +3,18 @@
  *
  * From its loader and its C library, which nearly every program has in common with us. To
  * find out how that can be patched takes longer than all else that comes before the
- * command: where there is another CPU, a thread does it there meanwhile.
+ * command: where there is another CPU, a thread does it there meanwhile. That CPU may be
+ * busy: what the thread has not begun by the time that it is needed is not waited for.
  */
 #include "../tracer.h"
 #include "iops/cpu.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -21,8 +25,11 @@
 enum { STACK = 1 << 20 };
 
 struct foresight {
-	struct texts texts;
 	pthread_t thread;
+	atomic_flag begun; /* once, by who comes first */
+	sem_t done;
+	struct texts texts;
+	bool given; /* they are with who needs them */
 };
 
 /* Where the loader is in our own memory; 0: we have none. */
@@ -49,9 +56,8 @@ static const struct {
 	{ (void *)pthread_once, 0xb0, 0, true }, /* setlocale(3) */
 };
 
-static void *foresee(void *arg)
+static void foresee(struct texts *xs)
 {
-	struct texts *xs = (struct texts *)arg;
 	struct space here = { .refs = 1 };
 	bool common[NSHAPES];
 
@@ -61,6 +67,16 @@ static void *foresee(void *arg)
 		text_foresee(xs, &here, (uintptr_t)library[i].function, library[i].before,
 			library[i].behind, library[i].all ? NULL : common);
 	maps_forget(&xs->maps);
+}
+
+static void *work(void *arg)
+{
+	struct foresight *s = arg;
+
+	if (!atomic_flag_test_and_set(&s->begun)) {
+		foresee(&s->texts);
+		sem_post(&s->done);
+	}
 	return NULL;
 }
 
@@ -87,52 +103,73 @@ static bool begin(struct foresight *s)
 	pthread_attr_setstacksize(&attr, STACK); /* whatever the command's may be */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	bool begun = elsewhere(&attr) &&
-		     !pthread_create(&s->thread, &attr, foresee, &s->texts);
+	bool begun = elsewhere(&attr) && !pthread_create(&s->thread, &attr, work, s);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return begun;
+}
+
+static void forget(struct foresight *s)
+{
+	sem_destroy(&s->done);
+	texts_fini(&s->texts);
+	free(s);
 }
 
 struct foresight *foresee_begin(void)
 {
 	struct foresight *s = calloc(1, sizeof(*s));
 
-	if (!s || begin(s))
+	if (!s)
+		return NULL;
+	atomic_flag_clear(&s->begun);
+	sem_init(&s->done, 0, 0);
+	if (begin(s))
 		return s;
-	free(s);
+	forget(s);
 	return NULL;
 }
 
-void foresee_end(struct foresight *s, struct texts *xs)
+void foresee_give(struct foresight *s, struct texts *xs)
 {
 	if (!s) {
 		foresee(xs);
 		return;
 	}
-	pthread_join(s->thread, NULL);
-	struct maps maps = xs->maps;
-	xs->maps = s->texts.maps;
-	texts_fini(xs);
+	if (s->given)
+		return;
+	work(s);
+	while (sem_wait(&s->done) < 0 && errno == EINTR)
+		; /* the session's clock ticks meanwhile */
+	struct texts had = *xs;
 	*xs = s->texts;
-	xs->maps = maps;
-	free(s);
+	xs->maps = had.maps;
+	had.maps = s->texts.maps;
+	s->texts = had;
+	s->given = true;
+}
+
+void foresee_stop(struct foresight *s)
+{
+	if (!s)
+		return;
+	(void)atomic_flag_test_and_set(&s->begun);
+	s->given = true;
 }
 
 void foresee_free(struct foresight *s)
 {
-	struct texts unused = { .nkept = 0 };
-
-	if (s)
-		foresee_end(s, &unused);
-	texts_fini(&unused);
+	if (!s)
+		return;
+	foresee_stop(s);
+	pthread_join(s->thread, NULL);
+	forget(s);
 }
 
 /* By the time that they are needed nearly all has been found out. */
 struct texts *texts_of(struct tracer *t)
 {
 	if (t->foresight)
-		foresee_end(t->foresight, &t->fast->texts);
-	t->foresight = NULL;
+		foresee_give(t->foresight, &t->fast->texts);
 	return &t->fast->texts;
 }

@@ -31,7 +31,7 @@ bool fast_reads_code(void)
 	return false;
 }
 
-void foresee_free(struct foresight *s)
+void foresee_stop(struct foresight *s)
 {
 	(void)s;
 }
