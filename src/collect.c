@@ -276,6 +276,13 @@ static int open_layers(struct collection *c, struct source_args *args)
 	return err;
 }
 
+/* What it alone knows; at the end again, as more may have turned up. */
+static void ask_source(struct collection *c)
+{
+	if (c->ops->about)
+		c->ops->about(c->session.source, &c->run);
+}
+
 /* The best way that is allowed, and in words why no better one. */
 static int open_source(struct collection *c)
 {
@@ -328,8 +335,8 @@ static int open_source(struct collection *c)
 		snprintf(c->run.title, sizeof(c->run.title), "the whole machine");
 	c->run.verifies = (c->ops == &source_ptrace || c->ops == &source_bpf) &&
 			  syscall_set_countable(&o->want);
-	if (!err && c->ops->about)
-		c->ops->about(c->session.source, &c->run);
+	if (!err)
+		ask_source(c);
 	if (c->ops == &source_proc && !*c->run.why)
 		snprintf(c->run.why, sizeof(c->run.why),
 			"counters only: operations and bytes as /proc/PID/io has them");
@@ -397,6 +404,7 @@ void collect(struct front_job *job)
 		if (!err && c.run.layers & 1u << LAYER_CACHE && c.run.npids)
 			err = left_put(
 				c.stats, entry_of(&c.session), session_now(&c.session));
+		ask_source(&c);
 		int wrote = never_ran(&c) ? 0 : report(&c, false);
 		err = err ? err : wrote;
 		wrote = close_sinks(&c);

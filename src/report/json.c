@@ -105,7 +105,7 @@ void json_fast_path(cJSON *run, const struct report_in *in)
 		return;
 	cJSON *o = cJSON_AddObjectToObject(run, "fast_path");
 	cJSON_AddStringToObject(o, "status", on ? "on" : "off");
-	if (!on && *in->run->no_patch)
+	if (*in->run->no_patch)
 		json_text(o, "reason", in->run->no_patch);
 	json_uint(o, "operations", t->fast);
 	json_uint(o, "stopped", t->stopped);

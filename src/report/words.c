@@ -74,24 +74,32 @@ static void proof(FILE *out, const struct report_in *in)
 	say(out, v, off ? red : "", text);
 }
 
-/* How much of it did not stop. That nothing did is for those who ask. */
+/*
+ * How much of it did not stop. That nothing did is for those who ask, unless it is for
+ * what a process does.
+ */
 static void fast_path(FILE *out, const struct report_in *in)
 {
 	const struct totals *t = stats_totals(in->stats);
 	const struct view *v = in->view;
-	char a[UNITS_LEN], b[UNITS_LEN], c[UNITS_LEN], text[200];
+	const struct run *run = in->run;
+	char a[UNITS_LEN], b[UNITS_LEN], c[UNITS_LEN], text[400];
+	const char *but = run->patches ? run->no_patch : "";
+	int n = 0;
 
 	if (t->fast)
-		snprintf(text, sizeof(text), "fast path: %s of %s calls; %s stopped",
+		n = snprintf(text, sizeof(text), "fast path: %s of %s calls; %s stopped",
 			units_count(a, t->fast, v->units),
 			units_count(b, t->fast + t->stopped, v->units),
 			units_count(c, t->stopped, v->units));
-	else if (v->verbose && in->run->patches)
-		snprintf(text, sizeof(text), "fast path: no call took it");
-	else if (v->verbose && *in->run->no_patch)
-		snprintf(text, sizeof(text), "no fast path: %s", in->run->no_patch);
+	else if (*but || (v->verbose && run->patches))
+		n = snprintf(text, sizeof(text), "fast path: no call took it");
+	else if (v->verbose && *run->no_patch)
+		snprintf(text, sizeof(text), "no fast path: %s", run->no_patch);
 	else
 		return;
+	if (*but)
+		snprintf(text + n, sizeof(text) - n, "; %s", but);
 	say(out, v, "", text);
 }
 

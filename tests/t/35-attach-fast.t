@@ -109,6 +109,27 @@ while [ ! -s ready ]; do sleep 0.05; done
 timeout 10 "$IOPS" attach -q -d 0.3 --json -o f.json $pid
 wait $pid
 is "a handler of SIGSYS of its own" "$(cat handler.txt) $(json f.json "$all_verified"' and j["total"]["write"]["operations"] > 10')" "200 True"
+is "... is told as the reason" "$(json f.json 'j["run"]["fast_path"]["reason"], j["run"]["fast_path"]["operations"]')" "('process $pid handles SIGSYS', 0)"
+# A filter that lets everything through: PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP.
+cat >judged.py <<'EOP'
+import ctypes, os, time
+libc = ctypes.CDLL(None)
+allow = ctypes.create_string_buffer(b"\x06\0\0\0\0\0\xff\x7f")
+class Prog(ctypes.Structure):
+    _fields_ = [("n", ctypes.c_ushort), ("at", ctypes.c_void_p)]
+assert not libc.prctl(38, 1, 0, 0, 0)
+assert not libc.prctl(22, 2, ctypes.byref(Prog(1, ctypes.addressof(allow))))
+fd = os.open("/dev/null", os.O_WRONLY)
+open("ready", "w").write("x")
+while True:
+    os.write(fd, b"x")
+    time.sleep(0.002)
+EOP
+rm -f ready; /usr/bin/python3 judged.py & pid=$!
+while [ ! -s ready ]; do sleep 0.05; done
+timeout 10 "$IOPS" attach -d 0.3 -o judged.txt $pid
+kill -KILL $pid; wait $pid 2>/dev/null
+is "so is a filter, without being asked" "$(grep '^fast path' judged.txt)" "fast path: no call took it; process $pid has a seccomp filter"
 
 # Once for long, and again and again.
 sigown() {

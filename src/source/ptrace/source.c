@@ -371,7 +371,7 @@ static void ptrace_about(struct source *base, struct run *run)
 {
 	const struct tracer *t = (struct tracer *)base;
 
-	run->patches = t->fast != NULL;
+	run->patches = t->fast && (t->launch || t->dispatch);
 	snprintf(run->no_patch, sizeof(run->no_patch), "%s", t->no_patch);
 }
 

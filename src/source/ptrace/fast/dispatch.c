@@ -88,6 +88,10 @@ static void prepare(struct tracer *t, struct task *k)
 	sp->dispatches = !err;
 	if (err == -ESRCH)
 		return;
+	if (err)
+		fast_left(t, k,
+			s.regs.cs == IN_64_BITS ? "has no room for it"
+						: "runs 32-bit code");
 	if (t->launch)
 		stand_begun(k, &s);
 	else
@@ -128,7 +132,11 @@ static bool may_begin(struct tracer *t, struct task *k)
 				"attach needs Linux 6.4 or newer");
 		return false;
 	}
-	return !now.mode && !tracee_is_filtered(k->tid);
+	bool filtered = tracee_is_filtered(k->tid);
+	if (now.mode || filtered)
+		fast_left(t, k,
+			filtered ? "has a seccomp filter" : "dispatches its own calls");
+	return !now.mode && !filtered;
 }
 
 static bool begin(struct tracer *t, struct task *k)
@@ -268,6 +276,7 @@ static int clear(struct tracer *t, struct task *k, uint64_t at)
 {
 	struct stand s;
 
+	fast_left(t, k, "handles SIGSYS, or filters its calls");
 	switch_off(k); /* the hook may be gone by now: calls are made from elsewhere */
 	if (stand_anywhere(t, k, &s) < 0)
 		return -ESRCH;
@@ -564,35 +573,4 @@ void dispatch_leave(struct tracer *t, struct task *k)
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
 	}
 	k->unblocked = false;
-}
-
-static int unmap(struct tracer *t, struct task *k, const struct stand *s, uint64_t at,
-	uint64_t len)
-{
-	struct user_regs_struct r = s->entry;
-
-	r.rax = SYS_munmap;
-	r.rdi = at;
-	r.rsi = len;
-	return stand_call(t, k, s, &r);
-}
-
-/* One of them, once all have left: the memory as it was. */
-void dispatch_restore(struct tracer *t, struct task *k)
-{
-	struct space *sp = k->space;
-	struct stand s;
-
-	patch_restore(sp, k->tid);
-	if (sp->locked || stand_anywhere(t, k, &s) < 0)
-		return;
-	int err = sp->quit ? 0 : handler_set(t, k, &s, OWN_AT);
-	for (unsigned i = 0; !err && i < sp->nstubs; i++)
-		err = unmap(t, k, &s, sp->stubs[i].at, 4096);
-	if (!err && sp->rings)
-		err = unmap(t, k, &s, SLOTS_AT, sp->rings->size);
-	if (!err)
-		err = unmap(t, k, &s, HOOK_AT, HOOK_SIZE);
-	if (err != -ESRCH)
-		stand_back(t, k, &s);
 }

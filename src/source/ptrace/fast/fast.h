@@ -10,6 +10,7 @@
  *   ahead.c    call sites that are patched before they are hot
  *   stub.c     the code that a call site jumps to, and the jump
  *   dispatch.c calls that raise a signal, where there is no filter
+ *   leave.c    ... and what is taken back when they need not any more
  *   stand.c    a task that stands still, and calls made in its name
  *   setup.c    what the hook needs in the memory of the target
  *   pass.c     calls that need nothing of ours after all
@@ -300,6 +301,7 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want);
  * but SHAPE_EXEC works; or -errno and why not. */
 int fast_ask(char *why, size_t size);
 int fast_try(char *why, size_t size);
+void fast_left(struct tracer *t, const struct task *k, const char *why);
 bool fast_reads_code(void); /* or it has been said what is missing */
 
 /* foresee.c: it works while we do. NULL: all is to be done when it is to be given. Stop:
@@ -483,6 +485,9 @@ void task_hook(struct tracer *t, struct task *k);
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void task_leave_slot(struct task *k);
 
+/* leave.c: one of them, once all have left. */
+void dispatch_restore(struct tracer *t, struct task *k);
+
 /* restore.c: see there. */
 void patch_restore(struct space *sp, pid_t tid);
 void patch_copied(struct space *sp, pid_t tid, uint64_t enter);
@@ -525,7 +530,7 @@ void mend_home(struct tracer *t, struct task *k);
 void mend_dead(struct tracer *t, struct task *k);
 
 /* handler.c: see there. */
-bool handler_may_raise(const struct tracer *t, const struct task *k);
+bool handler_may_raise(struct tracer *t, const struct task *k);
 int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action);
 void handler_unblock(struct task *k);
 void handler_keep_mask(struct task *k);
@@ -577,7 +582,6 @@ bool dispatch_holds(const struct tracer *t, const struct task *k);
 bool dispatch_owes(const struct task *k);
 bool dispatch_stands(const struct task *k);
 void dispatch_leave(struct tracer *t, struct task *k);
-void dispatch_restore(struct tracer *t, struct task *k);
 
 #include "files.h"
 

@@ -21,14 +21,18 @@ static const uint64_t sigsys = UINT64_C(1) << (SIGSYS - 1);
  * Whether signals of ours, which are forced, change nothing about those signals. Nearly
  * all that is blocked is so for a while, and put back by us: handler_keep_mask().
  */
-bool handler_may_raise(const struct tracer *t, const struct task *k)
+bool handler_may_raise(struct tracer *t, const struct task *k)
 {
 	static const int sig[] = { SIGSYS, SIGTRAP };
 	struct signal_state s[2];
 	uint64_t mask = 0;
 
-	if (tracee_signals(k->tid, sig, s, 2) < 0 || s[0].caught)
+	if (tracee_signals(k->tid, sig, s, 2) < 0)
 		return false;
+	if (s[0].caught) {
+		fast_left(t, k, "handles SIGSYS");
+		return false;
+	}
 	if (!t->launch)
 		return true;
 	return !s[0].ignored && !s[0].pending && !s[1].pending && !s[1].ignored &&

@@ -171,3 +171,11 @@ int fast_try(char *why, size_t size)
 			? "the self-test has failed"
 			: "the processor or kernel lacks FSGSBASE");
 }
+
+/* Why a process that runs already is left as it is. The first reason is told. */
+void fast_left(struct tracer *t, const struct task *k, const char *why)
+{
+	if (!t->launch && !*t->no_patch)
+		snprintf(t->no_patch, sizeof(t->no_patch), "process %d %s",
+			k->process->pid, why);
+}

@@ -1,0 +1,39 @@
+/*
+ * leave.c - the memory of a program that was attached to, as it was before
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+
+static int unmap(struct tracer *t, struct task *k, const struct stand *s, uint64_t at,
+	uint64_t len)
+{
+	struct user_regs_struct r = s->entry;
+
+	r.rax = SYS_munmap;
+	r.rdi = at;
+	r.rsi = len;
+	return stand_call(t, k, s, &r);
+}
+
+/* One of them, once all have left: the memory as it was. */
+void dispatch_restore(struct tracer *t, struct task *k)
+{
+	struct space *sp = k->space;
+	struct stand s;
+
+	patch_restore(sp, k->tid);
+	if (sp->locked || stand_anywhere(t, k, &s) < 0)
+		return;
+	int err = sp->quit ? 0 : handler_set(t, k, &s, OWN_AT);
+	for (unsigned i = 0; !err && i < sp->nstubs; i++)
+		err = unmap(t, k, &s, sp->stubs[i].at, 4096);
+	if (!err && sp->rings)
+		err = unmap(t, k, &s, SLOTS_AT, sp->rings->size);
+	if (!err)
+		err = unmap(t, k, &s, HOOK_AT, HOOK_SIZE);
+	if (err != -ESRCH)
+		stand_back(t, k, &s);
+}
