@@ -400,7 +400,7 @@ static void defaults(struct options *o)
 
 	*o = (struct options){ .follow = true,
 		.filter = true,
-		.patch_after = 24,
+		.patch_after = 40,
 		.backend = "auto",
 		.view.top = 10 };
 	syscall_set_parse(&o->want, "data,sync", &bad);

@@ -40,9 +40,16 @@ else
 fi
 is "there is a filter with --no-patch" "$(seccomp --no-patch -- grep ^Seccomp: /proc/self/status)" "Seccomp: 2 "
 is "... and where calls with paths count" "$(seccomp -e all -- grep ^Seccomp: /proc/self/status)" "Seccomp: 2 "
-is "not below it either what the first children run, but all that come after" \
-	"$(seccomp -- $PY -c 'import subprocess
-for i in range(5): subprocess.run(["grep", "^Seccomp:", "/proc/self/status"])')" "Seccomp: 0 Seccomp: 0 Seccomp: 2 Seccomp: 2 Seccomp: 2 "
+for what in short long; do
+	cat >children.py <<'EOP'
+import subprocess, sys
+more = 40 if sys.argv[1] == "long" else 0
+for i in range(6):
+    subprocess.run([sys.executable, "-ISc", f"for i in range({more}): open('/dev/null', 'wb', 0).write(b'x')\nprint(open('/proc/self/status').read().split('Seccomp:')[1].split()[0])"])
+EOP
+	case $what in short) want="0 0 2 2 2 2 " ;; *) want="0 0 0 0 0 0 " ;; esac
+	is "not below it either what children run, until they prove to be short: $what" "$(seccomp -- $PY children.py $what)" "$want"
+done
 is "what the command itself becomes is not" "$(seccomp -- sh -c 'exec env grep ^Seccomp: /proc/self/status')" "Seccomp: 0 "
 is "not a call of a short program stops" "$(json p.json 'j["run"]["fast_path"]["stopped"], j["run"]["fast_path"]["operations"] > 0')" "(0, True)"
 
@@ -378,7 +385,7 @@ if [ $can != 77 ]; then
 		is "arguments in memory that the program itself brings $mode" "$(run $mode -- "$HELP/faulted" 16 | tr '\n' ' ')$(
 			json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"] == "/dev/null"]')" "48 0 True [(96, 65840)]"
 	done
-	is "... below a filter" "$(run -- sh -c '/bin/true; /bin/true; /bin/true; "$0" 16; exit' "$HELP/faulted" | tr '\n' ' ')$(
+	is "... below a filter" "$(run -- sh -c 'for i in 1 2 3 4 5; do /bin/true; done; "$0" 16; exit' "$HELP/faulted" | tr '\n' ' ')$(
 		json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"] == "/dev/null"]')" "48 0 True [(96, 65840)]"
 else
 	skip "there is no userfaultfd(2) for us"

@@ -71,8 +71,11 @@ struct process {
 	bool supervised; /* one that outranks ours: each of its calls stops */
 	bool brings;     /* some of its pages itself: userfaultfd(2) */
 	pid_t maker;     /* who has forked it; 0: not known */
-	unsigned spawns; /* how many programs its children have run that had to be set up
-			    for that */
+	bool runs;       /* has run another program than its maker */
+	int64_t calls;   /* its own and its children's, of those that have ended */
+	unsigned spawns; /* programs that its children have run that had to be set up, */
+	unsigned brief, lengthy; /* and have ended after a few calls, or many */
+	bool refused;            /* one of them could not be dispatched */
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
 	uint16_t noted;  /* bits of enum op_note */
 	struct fs_view fs;

@@ -10,8 +10,8 @@
  * A program that runs already cannot be put under a filter. For the command and what its
  * children run it is the choice: a filter costs each call more than the hook does. What
  * gains nothing by it is handed over to the filters: who wants the signal or a filter for
- * itself, makes call after call from where nothing can be patched, or runs program after
- * program (spawn.c).
+ * itself, makes call after call from where nothing can be patched, or runs little but
+ * short programs (spawn.c).
  *
  * When the tracer of a program that ran already dies the kernel clears the byte that it
  * looks at first (guard.c). A signal that is on its way then finds a handler in the

@@ -327,6 +327,7 @@ bool space_may_begin(const struct tracer *t, const struct task *k);
 /* life.c */
 void life_lend(struct task *parent, struct task *child);
 void life_leave_space(struct task *k);
+struct process *life_maker(const struct tracer *t, const struct task *k);
 
 /* sharers.c */
 bool space_has_strangers(struct tracer *t, struct task *k);

@@ -77,10 +77,34 @@ void life_leave_space(struct task *k)
 	k->space = NULL;
 }
 
+/* Who has forked it. NULL: nobody who is traced. */
+struct process *life_maker(const struct tracer *t, const struct task *k)
+{
+	return (struct process *)map_get(&t->processes, k->process->maker, 0);
+}
+
+/*
+ * At the end of a task, once its calls are counted: whether its process was one that is
+ * better off below a filter that it has from the beginning, what it has run included.
+ */
+static void tally(struct tracer *t, const struct task *k)
+{
+	enum { MANY = 30 };
+	struct process *p = k->process, *maker = life_maker(t, k);
+
+	p->calls += k->counted + k->mine.calls;
+	if (p->ntasks > 1 || !maker)
+		return;
+	maker->calls += p->calls;
+	maker->lengthy += p->runs && p->calls >= MANY;
+	maker->brief += p->runs && p->calls < MANY;
+}
+
 void fast_forget(struct tracer *t, struct task *k)
 {
 	if (!t->fast)
 		return;
+	tally(t, k);
 	ends_died(t, k);
 	slot_give(t->fast, k);
 	life_leave_space(k);

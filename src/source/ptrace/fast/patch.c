@@ -280,12 +280,12 @@ static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 
 /*
  * Whether it is time for the first patch of an address space, which takes as long as
- * about two dozen stops. All that a shell runs would be under the second filter as well,
- * so it has to be worth that.
+ * about two dozen stops; many programs end after as many. All that a shell runs would be
+ * under the second filter as well, so it has to be worth that.
  */
 static bool is_due(const struct tracer *t, const struct task *k)
 {
-	enum { SHELL = 8 };
+	enum { SHELL = 5 };
 	unsigned after = t->fast->after;
 
 	if (k->space->forked && !k->sealed && after > 1)

@@ -2,10 +2,10 @@
  * spawn.c - children of what is dispatched, and what they run
  *
  * A child is made from the hook, at one stop instead of three. What it runs is dispatched
- * like the command. But to set that up takes longer than many a short program runs, so
- * what the later children of the same process run is put under the filter before. That
- * takes as long as some dozen stops, but then most calls never stop at all; and who
- * spawns again and again gets a filter itself, which all its children inherit.
+ * like the command. To set that up takes about as long as two dozen stops, which is more
+ * than many programs have below a filter, where what means nothing to us never stops. To
+ * put it there takes as long, if it is done for one program; but who runs little but
+ * such programs gets the filter itself, and all its children inherit it.
  */
 #include "../tracer.h"
 
@@ -15,23 +15,17 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 
-/* Programs that are run one after the other by the same process: those after so many of
- * them are most likely short as well. */
-enum { FEW = 2 };
-
-/* Who has forked it. NULL: nobody who is traced. */
-static struct process *maker_of(const struct tracer *t, const struct task *k)
-{
-	return (struct process *)map_get(&t->processes, k->process->maker, 0);
-}
+/* After so many brief programs more of them are to be expected; a longer one loses by the
+ * filter what so many of them gain. */
+enum { TIMES = 2, WORTH = 3 };
 
 /* What it has run could not be dispatched after all: what comes next may not either. */
 void spawn_refused(struct tracer *t, const struct task *k)
 {
-	struct process *maker = maker_of(t, k);
+	struct process *maker = life_maker(t, k);
 
-	if (maker && maker->spawns < FEW)
-		maker->spawns = FEW;
+	if (maker)
+		maker->refused = true;
 }
 
 /* Of the command itself what cannot be looked at is taken for what can be dispatched. */
@@ -45,16 +39,13 @@ static bool is_of_command(
 	       (program_path(k, at, path) || program_is_64(k->tid, path));
 }
 
-/*
- * What is short is better under the filter from its beginning: what means nothing to us
- * passes there without ever having stopped. So is what may not be dispatched.
- */
+/* What may not be dispatched has the filter from its beginning. */
 static bool runs_filtered(
 	struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
-	const struct process *maker = maker_of(t, k);
+	const struct process *maker = life_maker(t, k);
 
-	if ((maker && maker->spawns >= FEW) || !setup_may_reserve(k->tid) ||
+	if ((maker && maker->refused) || !setup_may_reserve(k->tid) ||
 		!handler_may_raise(t, k))
 		return true;
 	return !is_of_command(t, k, r) &&
@@ -92,7 +83,8 @@ int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	if (!t->launch || k->filtered)
 		return 0;
 	bool filtered = runs_filtered(t, k, r);
-	struct process *maker = maker_of(t, k);
+	k->process->runs = true;
+	struct process *maker = life_maker(t, k);
 	if (maker)
 		maker->spawns++;
 	return filtered ? filter_first(t, k) : 0;
@@ -115,6 +107,12 @@ static uint64_t flags_of(const struct task *k, const struct user_regs_struct *r)
 	return flags;
 }
 
+/* Whether its children may as well have the filter from it. */
+static bool runs_brief(const struct process *p)
+{
+	return p->refused || p->brief >= TIMES + WORTH * p->lengthy;
+}
+
 /* Before there is a child. Results likewise; it begins where spawn_born() says. */
 int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
@@ -125,7 +123,7 @@ int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	if (flags & CLONE_THREAD && !sp->threads && !sp->undone && t->fast->after > 1 &&
 		space_is_alone(sp) && ahead_of_threads(t, k) < 0)
 		return -ESRCH;
-	if (!(flags & CLONE_THREAD) && !k->filtered && k->process->spawns >= FEW &&
+	if (!(flags & CLONE_THREAD) && !k->filtered && runs_brief(k->process) &&
 		filter_first(t, k) < 0)
 		return -ESRCH;
 	return flags & CLONE_UNTRACED ? 0 : pass_call(t, k, r);
