@@ -188,9 +188,11 @@ static void become_tracer(void *birth)
 	for (unsigned i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		if (job->launch || ignored[i] != SIGTERM)
 			signal(ignored[i], SIG_IGN);
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	sigset_t later;
+	sigemptyset(&later);
+	if (!job->launch)
+		sigaddset(&later, SIGTERM); /* the session takes it from its beginning */
+	sigprocmask(SIG_SETMASK, &later, NULL);
 	if (!job->launch && !job->options->mount.daemon) {
 		/* Without the front end there is nobody who could end it. */
 		prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);

@@ -280,11 +280,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	fast_first_stop(t, k);
 	if (k->held_back)
 		return; /* until its parent's event */
-	if (k->seized) {
-		task_baseline(t, k);
-		task_begin(k);
-	}
-	k->seized = false;
+	task_found(t, k);
 	if (group && !t->stopping) {
 		task_flush(t, k);
 		listen_on(t, k);

@@ -385,6 +385,16 @@ void task_begin(struct task *k)
 		k->before = now.ledger;
 }
 
+/* At the first stop of a task that was attached to: what came before is not ours. */
+void task_found(struct tracer *t, struct task *k)
+{
+	if (!k->seized)
+		return;
+	task_baseline(t, k);
+	task_begin(k);
+	k->seized = false;
+}
+
 /* The last word on its counts. */
 void task_verdict(struct tracer *t, struct task *k)
 {
@@ -398,6 +408,7 @@ void task_verdict(struct tracer *t, struct task *k)
 void task_exiting(struct tracer *t, struct task *k)
 {
 	k->exiting = true;
+	task_found(t, k);
 	task_verdict(t, k);
 }
 

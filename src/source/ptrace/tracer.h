@@ -264,6 +264,7 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former);
 void task_baseline(struct tracer *t, struct task *k);
 void task_check(struct tracer *t, struct task *k);
 void task_begin(struct task *k);
+void task_found(struct tracer *t, struct task *k);
 ssize_t task_read(const struct task *k, uint64_t from, void *to, size_t len);
 ssize_t task_string(const struct task *k, uint64_t from, char *to, size_t size);
 void task_verdict(struct tracer *t, struct task *k);

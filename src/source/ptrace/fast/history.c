@@ -239,6 +239,28 @@ static bool add_move(
 	       (r->result <= 0 || !__builtin_add_overflow(m->by, r->result, &m->by));
 }
 
+/*
+ * Whether to look for the position at this use, as a look goes through all that is still
+ * to come: once in a pass if it is found, and else at the first use, the second, the
+ * fourth and so on.
+ */
+static bool may_settle(const struct tracer *t, struct fd_open *o)
+{
+	if (!o->seeks || o->offset != OP_NO_OFFSET)
+		return false;
+	if (o->pass != t->fast->pass) {
+		o->pass = t->fast->pass;
+		o->vain = o->rest = 0;
+	}
+	if (o->rest) {
+		o->rest -= o->rest != UINT32_MAX;
+		return false;
+	}
+	o->vain = o->vain ? 2 * o->vain : 1;
+	o->rest = o->vain - 1;
+	return true;
+}
+
 /* Where the position was before the record at hand; only if nothing moves meanwhile. */
 static void settle(struct tracer *t, struct task *k, int fd, struct fd_open *o)
 {
@@ -246,9 +268,9 @@ static void settle(struct tracer *t, struct task *k, int fd, struct fd_open *o)
 	uint64_t mark, mark2;
 	struct fd_view v;
 
-	if (o->pass == t->fast->pass || !records_later(t->fast, add_move, &m, &mark))
+	if (!records_later(t->fast, add_move, &m, &mark))
 		return;
-	o->pass = t->fast->pass;
+	o->rest = UINT32_MAX;
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
 	if (v.file == o->file && v.offset != OP_NO_OFFSET &&
 		records_later(t->fast, add_move, &again, &mark2) && mark == mark2 &&
@@ -287,8 +309,8 @@ struct fd_open *history_of(struct tracer *t, struct task *k, int fd)
 		o = NULL;
 	}
 	/* What /proc would say now may be of what is still to come. */
-	if (o && (o->epoch == t->fast->epoch || paths_later(t->fast)) &&
-		(o->offset != OP_NO_OFFSET || !o->seeks))
+	bool placed = o && !may_settle(t, o);
+	if (placed && (o->epoch == t->fast->epoch || paths_later(t->fast)))
 		return o;
 	if (fd < 0 || closes_later(t->fast, k, fd))
 		return o;
@@ -304,7 +326,7 @@ struct fd_open *history_of(struct tracer *t, struct task *k, int fd)
 	}
 	if (o->epoch != t->fast->epoch)
 		check_path(t, k, fd, o);
-	if (o->seeks && o->offset == OP_NO_OFFSET)
+	if (!placed && o->seeks && o->offset == OP_NO_OFFSET)
 		settle(t, k, fd, o);
 	return o;
 }
