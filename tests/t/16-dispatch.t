@@ -53,6 +53,47 @@ done
 is "what the command itself becomes is not" "$(seccomp -- sh -c 'exec env grep ^Seccomp: /proc/self/status')" "Seccomp: 0 "
 is "not a call of a short program stops" "$(json p.json 'j["run"]["fast_path"]["stopped"], j["run"]["fast_path"]["operations"] > 0')" "(0, True)"
 
+# Whether an address can be read, as libraries ask the kernel, in handlers too: no signal of
+# ours that the kernel would have to let through.
+cat >probe.py <<'EOP'
+import ctypes, signal
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.argtypes = [ctypes.c_long] * 5
+signal.signal(signal.SIGSEGV, lambda *_: None)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGSEGV])
+def state(): # that it is blocked, and caught
+    status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+    return [int(status[name], 16) >> 10 & 1 for name in ("SigBlk", "SigCgt")]
+asked = {(libc.syscall(14, how, 0x5000, 0, 8), ctypes.get_errno()) for how in (-1, 3, -1, 1 << 32 | 7) for _ in range(5)}
+print(asked, state())
+EOP
+# A program that limits its memory has of it what it would have without us.
+cat >limits.py <<'EOP'
+import ctypes, os, resource, sys, threading
+def limit(n):
+    if sys.argv[1] == "prlimit": resource.setrlimit(resource.RLIMIT_AS, (n, n))
+    else: assert not ctypes.CDLL(None).syscall(160, 9, (ctypes.c_ulong * 2)(n, n))
+def work():
+    fd = os.open("/dev/null", os.O_WRONLY)
+    for _ in range(300): os.write(fd, b"x")
+work()
+mine = [line.split()[0].split("-") for line in open("/proc/self/maps") if not line.startswith("7001")]
+limit(sum(int(to, 16) - int(at, 16) for at, to in mine) + (120 << 20))
+print(len(bytearray(90 << 20)))
+threads = [threading.Thread(target=work) for _ in range(2)]
+for t in threads: t.start()
+for t in threads: t.join()
+EOP
+for mode in "" --patch-after=1; do
+	# shellcheck disable=SC2086
+	is "what cannot be read $mode" "$(run $mode -- $PY probe.py | tr '\n' ' ')" "{(-1, 14)} [1, 1] 0 True "
+	for how in prlimit setrlimit; do
+		# shellcheck disable=SC2086
+		is "memory is limited from inside $mode: $how" "$(run $mode -- $PY limits.py $how | tr '\n' ' ')$(
+			json got.json 'j["total"]["write"]["operations"] > 900, j["run"]["fast_path"]["stopped"] < 100')" "94371840 0 True (True, True)"
+	done
+done
+
 # What an exec does not find is not asked for at a stop.
 "$HELP/vain" >vain.txt
 for mode in "" --patch-after=1 --no-patch; do

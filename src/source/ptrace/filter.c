@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -95,6 +96,8 @@ static const struct condition {
 	{ "openat", 2, true, false, { O_TRUNC }, 1 },
 	{ "fcntl", 1, false, true, { F_DUPFD, F_DUPFD_CLOEXEC }, 2 },
 	{ "mremap", 3, true, false, { MREMAP_FIXED | MREMAP_DONTUNMAP }, 1 },
+	{ "setrlimit", 0, false, false, { RLIMIT_AS }, 1 },
+	{ "prlimit64", 1, false, false, { RLIMIT_AS }, 1 },
 	{ "prctl", 0, false, false,
 		{ PR_SET_SECCOMP, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH,
 			PR_CAPBSET_DROP, PR_SET_SECUREBITS },

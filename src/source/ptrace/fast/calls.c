@@ -94,6 +94,8 @@ static const struct fast_call fast_calls[] = {
 	CALL(setns, ROOT, PASS),
 	CALL(mlockall, NONE, PASS),
 	CALL(mremap, NONE, PASS),
+	CALL(setrlimit, NONE, PASS),
+	CALL(prlimit64, NONE, PASS),
 	CALL(unshare, OWN, PASS),
 	CALL(seccomp, LOCK, PASS),
 	CALL(prctl, LOCK, PASS),
@@ -277,4 +279,5 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 	if (!f->guards)
 		f->shape[SYS_rt_sigprocmask] = SHAPE_MASK;
 	f->shape[SYS_mremap] = SHAPE_MOVE;
+	f->shape[SYS_prlimit64] = SHAPE_LIMIT;
 }

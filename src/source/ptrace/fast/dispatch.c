@@ -457,8 +457,9 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return quit(t, k, r->rip - 2);
 	if (!k->space->locked && strays(t, k) && (to_filters(t, k) < 0 || k->space->quit))
 		return k->space->quit ? 0 : -ESRCH;
-	if (r->orig_rax == SYS_mlockall && !k->space->lean)
-		return patch_lean(t, k, r->rip - 2);
+	const uint64_t arg[] = { r->rdi, r->rsi, r->rdx };
+	if (patch_counts(k->space, r->orig_rax, arg))
+		return patch_lean(t, k, r->orig_rax, r->rip - 2);
 	if (patch_moves(k, r->orig_rax, r->rdi, r->rsi))
 		return patch_undo(t, k, r->rip - 2);
 	const bool vain = spawn_is_vain(k, r);

@@ -302,8 +302,8 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 	k->entered = fast_tsc();
 	if (in->arch != AUDIT_ARCH_X86_64 || task_stops_always(k) || !k->process->started)
 		return 0;
-	if (in->entry.nr == SYS_mlockall && !k->space->lean)
-		return patch_lean(t, k, ip - 2);
+	if (patch_counts(k->space, in->entry.nr, in->entry.args))
+		return patch_lean(t, k, in->entry.nr, ip - 2);
 	if (patch_moves(k, in->entry.nr, in->entry.args[0], in->entry.args[1]))
 		return patch_undo(t, k, ip - 2);
 	if (k->space->dispatches && !k->seen)

@@ -148,6 +148,7 @@ struct space {
 	bool registered;  /* ... and the kernel has been told that we want it */
 	bool undone;      /* the patches were taken back */
 	bool lean;        /* its memory is locked: no more than what is used is mapped */
+	bool limited;     /* ... or limited: little more than that */
 	bool quit;        /* nothing of it is to be dispatched any more */
 	bool stays;       /* nor can it be below a filter */
 	bool calm;        /* SIGTRAP is free for us, while it is set up */
@@ -463,14 +464,15 @@ void setup_exec_stops(struct tracer *t, struct task *k);
 const struct filter_code *setup_program(struct tracer *t, enum filter_part part);
 int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all);
 int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
-int setup_trim(struct tracer *t, struct task *k, struct stand *s);
+int setup_trim(struct tracer *t, struct task *k, struct stand *s, unsigned few);
 int setup_register(struct tracer *t, struct task *k, const struct stand *s);
 int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s);
 
 /* patch.c */
 struct user_regs_struct;
 int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops);
-int patch_lean(struct tracer *t, struct task *k, uint64_t at);
+bool patch_counts(const struct space *sp, uint64_t nr, const uint64_t *arg);
+int patch_lean(struct tracer *t, struct task *k, uint64_t nr, uint64_t at);
 int patch_dispatched(struct tracer *t, struct task *k, uint64_t at);
 int patch_site(struct tracer *t, struct task *k, struct stand *st, uint64_t at);
 int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,

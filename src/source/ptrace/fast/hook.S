@@ -74,8 +74,15 @@ hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop
 	jmp	*%rcx
 
 hook_move:	/* code perhaps, which is to be as it was: patch_moves() */
+	cmpl	$SHAPE_LIMIT-0x100, %edx
+	je	1f
 	testl	$6, %r10d
 	jz	hook_free
+	jmp	hook_pass
+1:	cmpl	$9, %esi		/* RLIMIT_AS, which our mappings would count for */
+	jne	hook_free
+	cmpq	$0, CTL(C_RDX)
+	je	hook_free
 	jmp	hook_pass
 
 hook_other:
@@ -91,8 +98,8 @@ hook_other:
 	je	hook_exec
 	cmpq	$LOWEST, %rsi
 	jl	hook_free
-	cmpl	$1, %edi		/* SIG_UNBLOCK */
-	je	hook_free
+	testl	$~2, %edi		/* SIG_BLOCK, SIG_SETMASK: else there is no mask to be set */
+	jnz	hook_free
 hook_mask_at:
 	movq	(%rsi), %rcx
 hook_mask_end:

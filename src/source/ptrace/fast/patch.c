@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <unistd.h>
@@ -361,18 +362,33 @@ int patch_prepare(struct tracer *t, struct task *k, uint64_t at)
 	return call_again(k, &st, at, setup_space(t, k, &st, at));
 }
 
-/* Before all memory of the target is locked: ours would count, and be real. */
-int patch_lean(struct tracer *t, struct task *k, uint64_t at)
+/* Whether a call is about to lock all memory, where ours would count, and be real; or to
+ * limit what there may be. For the first time. */
+bool patch_counts(const struct space *sp, uint64_t nr, const uint64_t *arg)
 {
+	if (nr == SYS_mlockall)
+		return !sp->lean;
+	return !sp->lean && !sp->limited &&
+	       ((nr == SYS_setrlimit && arg[0] == RLIMIT_AS) ||
+		       (nr == SYS_prlimit64 && arg[1] == RLIMIT_AS && arg[2]));
+}
+
+/* Before that: without what nobody uses yet, but for a few threads to come, if it is not
+ * to be locked. */
+int patch_lean(struct tracer *t, struct task *k, uint64_t nr, uint64_t at)
+{
+	enum { TO_COME = 16 };
 	struct space *sp = k->space;
+	bool locks = nr == SYS_mlockall;
 	struct stand st;
 
-	sp->lean = true;
-	if (sp->state == SPACE_COLD)
+	sp->limited = true;
+	sp->lean |= locks;
+	if (locks && sp->state == SPACE_COLD)
 		sp->state = SPACE_REFUSED;
 	if (sp->state != SPACE_READY || sp->locked || stand_begin(t, k, &st) < 0)
 		return 0;
-	return call_again(k, &st, at, setup_trim(t, k, &st));
+	return call_again(k, &st, at, setup_trim(t, k, &st, locks ? 0 : TO_COME));
 }
 
 /* Whether a call is about to move code that is patched: jumps lead nowhere from there. */

@@ -385,17 +385,18 @@ int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	return r.rbx == r.r14 ? add_stubs(k->space, r.r14) : -ENOMEM;
 }
 
-/* Slots that nobody has used are given back: nobody will get one. */
-int setup_trim(struct tracer *t, struct task *k, struct stand *s)
+/* Slots that nobody has used are given back, but for a few: nobody will get one. */
+int setup_trim(struct tracer *t, struct task *k, struct stand *s, unsigned few)
 {
 	struct user_regs_struct r = s->entry;
 	struct rings *of = k->space->rings;
+	unsigned kept = of ? of->used + few : 0;
 
-	if (!of || of->used == of->nslots)
+	if (!of || kept >= of->nslots)
 		return 0;
-	r.r14 = SLOTS_AT + (uint64_t)of->used * SLOT_SIZE;
-	r.r15 = (uint64_t)(of->nslots - of->used) * SLOT_SIZE;
-	of->nslots = of->used;
+	r.r14 = SLOTS_AT + (uint64_t)kept * SLOT_SIZE;
+	r.r15 = (uint64_t)(of->nslots - kept) * SLOT_SIZE;
+	of->nslots = kept;
 	int err = run(t, k, &r, setup_unmap, setup_unmap_trap);
 	return err < 0 ? err : (int)r.rbx;
 }
