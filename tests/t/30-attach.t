@@ -139,4 +139,24 @@ print(r, ctypes.get_errno())' >eintr.txt & pid=$!; wait_ready
 for i in 1 2 3; do "$IOPS" attach -q -d 0.1 -o h $pid; done
 wait $pid
 is "no call ends with EINTR on our account" "$(cat eintr.txt)" "-1 11"
+
+# What a task that ends before its first stop had done before is not ours.
+"$HELP/leaver" >leaver.txt & pid=$!
+until [ -s leaver.txt ]; do sleep 0.05; done
+"$IOPS" attach --json -o leaver.json $pid
+wait $pid
+is "a thread that ends before its first stop" "$(json leaver.json 'j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"] + j["run"]["verified"]["unchecked"], j["ledger"]["rchar"], j["run"]["complete"]')" "(True, 0, True)"
+
+# Asked to end as soon as there is a tracer: it reports.
+sleep 60 & pid=$!
+n_told=0
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	rm -f soon.json
+	"$IOPS" attach --json -o soon.json $pid 2>soon.txt & front=$!
+	until grep -q . /proc/$front/task/$front/children; do :; done
+	kill -TERM $front
+	wait $front && [ "$(json soon.json 'j["run"]["complete"]')" = True ] && n_told=$((n_told + 1))
+done
+kill $pid; wait $pid 2>/dev/null
+is "an end that is asked for at once" "$n_told$(cat soon.txt)" 10
 plan
