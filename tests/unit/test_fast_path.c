@@ -90,6 +90,19 @@ static void words(void **state)
 	assert_says(NULL);
 }
 
+static void words_if_not_for_all(void **state)
+{
+	(void)state;
+	run.patches = true;
+	strcpy(run.no_patch, "process 12 handles SIGSYS");
+	assert_says("\nfast path: no call took it; process 12 handles SIGSYS\n");
+	put_paths(100, 20, 7);
+	assert_says(
+		"\nfast path: 20 of 27 calls; 7 stopped; process 12 handles SIGSYS\n");
+	view.quiet = true;
+	assert_says(NULL);
+}
+
 static void words_if_off(void **state)
 {
 	(void)state;
@@ -113,6 +126,8 @@ static void json(void **state)
 	run.patches = true;
 	put_paths(100, 12, 3);
 	assert_string_equal(key("status"), "on");
+	assert_string_equal(key("reason"), "because"); /* not for all of them */
+	*run.no_patch = 0;
 	assert_null(key("reason"));
 	assert_string_equal(key("operations"), "12");
 	assert_string_equal(key("stopped"), "3");
@@ -186,6 +201,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sums),
 		TEST(words),
+		TEST(words_if_not_for_all),
 		TEST(words_if_off),
 		TEST(json),
 		TEST(read_back),

@@ -76,6 +76,8 @@ static const struct condition {
 	{ "openat", 2, O_WRONLY | O_CREAT | O_TRUNC, O_TRUNC },
 	{ "prctl", 0, PR_SET_SECCOMP, PR_SET_TSC },
 	{ "prctl", 0, PR_CAPBSET_DROP, PR_SET_SECUREBITS },
+	{ "setrlimit", 0, RLIMIT_AS, RLIMIT_AS },
+	{ "prlimit64", 1, RLIMIT_AS, RLIMIT_AS },
 	{ .name = NULL },
 }, by_argument_second[] = {
 	{ "fcntl", 1, F_DUPFD, F_DUPFD_CLOEXEC },
