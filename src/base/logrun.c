@@ -77,10 +77,13 @@ static void put_texts(struct wire_out *o, const struct run *run)
 
 void log_put_run(struct wire_out *o, const struct run *run, bool end)
 {
-	if (end)
+	if (end) {
 		put_text(o, 1, run->id);
-	else
+		if (*run->no_patch) /* may have turned up meanwhile */
+			put_text(o, 14, run->no_patch);
+	} else {
 		put_texts(o, run);
+	}
 #define X(number, member)                                                                \
 	if (run->member)                                                                 \
 		put_number(o, number, (uint64_t)run->member);

@@ -119,6 +119,14 @@ program "git status, 25,000 files" : "git -C big status"
 program "git log -p" : "git -C repo log -p"
 program "gcc -O2 -c" : "gcc -O2 -c in.c -o in.o"
 program "gcc -O2 -c, 450 lines" : "gcc -std=gnu11 -D_GNU_SOURCE -O2 -I$src/include -c $src/src/source/ptrace/fast/paths.c -o in.o"
+mkdir mk && for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sed "s/main/main$i/" in.c >mk/f$i.c; done
+cat >mk/Makefile <<'EOM'
+all: $(patsubst %.c,%.o,$(wildcard *.c))
+%.o: %.c
+	gcc -O2 -c $< -o $@
+EOM
+program "make, 12 files by gcc" "rm -f mk/*.o" "make -s -C mk"
+program "4 threads append to a file" : "$HELP/loop append 50000 4"
 program "true" : "true"
 
 # Requests a second: the server below iops, the client not.

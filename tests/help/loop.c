@@ -7,6 +7,7 @@
  *   loop rw N SIZE   N reads of /dev/zero and N writes to /dev/null; prints ns each
  *   loop file N SIZE N reads and N writes of a file of 1 MiB; prints ns each
  *   loop pair SEC    two busy threads for SEC seconds; prints what each did
+ *   loop append N M  N one-byte writes to the end of one file by each of M threads
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -140,6 +141,33 @@ static int pair(long seconds)
 	return 0;
 }
 
+static void *appender(void *arg)
+{
+	const long *job = arg; /* descriptor, writes */
+
+	for (long i = 0; i < job[1]; i++)
+		if (write((int)job[0], "x", 1) != 1)
+			abort();
+	return NULL;
+}
+
+static int append(long n, long threads)
+{
+	enum { MOST = 16 };
+	long job[] = { open("loop.tmp", O_WRONLY | O_CREAT | O_APPEND, 0600), n };
+	pthread_t t[MOST];
+
+	unlink("loop.tmp");
+	if (threads > MOST)
+		return 2;
+	for (long i = 0; i < threads; i++)
+		if (pthread_create(&t[i], NULL, appender, job))
+			return 1;
+	for (long i = 0; i < threads; i++)
+		pthread_join(t[i], NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	long n = argc > 2 ? atol(argv[2]) : 0;
@@ -154,6 +182,8 @@ int main(int argc, char **argv)
 		return pair(n);
 	if (argc > 3 && !strcmp(argv[1], "idle"))
 		return idle(n, atol(argv[3]));
+	if (argc > 3 && !strcmp(argv[1], "append"))
+		return append(n, atol(argv[3]));
 	for (long i = 0; argc > 2 && i < n; i++)
 		syscall(SYS_getppid);
 	return argc > 2 ? 0 : 2;

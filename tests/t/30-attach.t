@@ -153,7 +153,7 @@ n_told=0
 for _ in 1 2 3 4 5 6 7 8 9 10; do
 	rm -f soon.json
 	"$IOPS" attach --json -o soon.json $pid 2>soon.txt & front=$!
-	until grep -q . /proc/$front/task/$front/children; do :; done
+	i=0; until grep -q . /proc/$front/task/$front/children || [ $i = 5000 ]; do i=$((i + 1)); done
 	kill -TERM $front
 	wait $front && [ "$(json soon.json 'j["run"]["complete"]')" = True ] && n_told=$((n_told + 1))
 done

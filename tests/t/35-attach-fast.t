@@ -127,9 +127,10 @@ while True:
 EOP
 rm -f ready; /usr/bin/python3 judged.py & pid=$!
 while [ ! -s ready ]; do sleep 0.05; done
-timeout 10 "$IOPS" attach -d 0.3 -o judged.txt $pid
+timeout 10 "$IOPS" attach -d 0.3 -o judged.txt -l judged.iops $pid
 kill -KILL $pid; wait $pid 2>/dev/null
 is "so is a filter, without being asked" "$(grep '^fast path' judged.txt)" "fast path: no call took it; process $pid has a seccomp filter"
+is "... as its log does" "$("$IOPS" report judged.iops | grep '^fast path')" "$(grep '^fast path' judged.txt)"
 
 # Once for long, and again and again.
 sigown() {

@@ -220,6 +220,9 @@ static void read_end(struct log_source *s, struct wire_in in)
 		s->run.complete = end.complete;
 		s->run.snapshot = end.snapshot;
 		s->run.damaged |= end.damaged;
+		s->run.patches = end.patches;
+		if (*end.no_patch)
+			memcpy(s->run.no_patch, end.no_patch, sizeof(end.no_patch));
 	} else {
 		damage(s, "the end of another run", 0);
 	}

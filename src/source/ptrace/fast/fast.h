@@ -451,6 +451,8 @@ int stand_end(struct task *k, struct stand *s, uint64_t ip);
 int stand_anywhere(struct tracer *t, struct task *k, struct stand *s);
 int stand_call(struct tracer *t, struct task *k, const struct stand *s,
 	struct user_regs_struct *r);
+int stand_make(struct tracer *t, struct task *k, const struct stand *s, uint64_t nr,
+	const uint64_t arg[4]);
 int stand_back(struct tracer *t, struct task *k, struct stand *s);
 void stand_begun(struct task *k, struct stand *s);
 int stand_mem(struct fast *f, pid_t tid);

@@ -43,15 +43,9 @@ bool handler_may_raise(struct tracer *t, const struct task *k)
 static int set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action,
 	uint64_t old)
 {
-	struct user_regs_struct r = s->entry;
+	const uint64_t arg[4] = { SIGSYS, action, old, 8 };
 
-	r.rax = SYS_rt_sigaction;
-	r.rdi = SIGSYS;
-	r.rsi = action;
-	r.rdx = old;
-	r.r10 = 8;
-	int err = stand_call(t, k, s, &r);
-	return err ? err : (int)r.rax;
+	return stand_make(t, k, s, SYS_rt_sigaction, arg);
 }
 
 int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action)

@@ -5,17 +5,13 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
-#include <sys/user.h>
 
 static int unmap(struct tracer *t, struct task *k, const struct stand *s, uint64_t at,
 	uint64_t len)
 {
-	struct user_regs_struct r = s->entry;
+	const uint64_t arg[4] = { at, len };
 
-	r.rax = SYS_munmap;
-	r.rdi = at;
-	r.rsi = len;
-	return stand_call(t, k, s, &r);
+	return stand_make(t, k, s, SYS_munmap, arg);
 }
 
 /* One of them, once all have left: the memory as it was. */

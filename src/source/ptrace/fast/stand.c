@@ -256,6 +256,21 @@ int stand_call(struct tracer *t, struct task *k, const struct stand *s,
 	return err;
 }
 
+/* The same by its number and arguments. Its result, or -errno. */
+int stand_make(struct tracer *t, struct task *k, const struct stand *s, uint64_t nr,
+	const uint64_t arg[4])
+{
+	struct user_regs_struct r = s->entry;
+
+	r.rax = nr;
+	r.rdi = arg[0];
+	r.rsi = arg[1];
+	r.rdx = arg[2];
+	r.r10 = arg[3];
+	int err = stand_call(t, k, s, &r);
+	return err ? err : (int)r.rax;
+}
+
 /* What the kernel makes of a call that it restarts: linux/errno.h, 512 to 516. */
 static struct user_regs_struct restarted(const struct user_regs_struct *from)
 {
