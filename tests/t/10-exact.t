@@ -56,6 +56,18 @@ if runs mkio32; then run_all "all calls and file types" mkio32; else skip "$why"
 exact "8 threads" mkio -t 8 'write f%t 100*50' 'read f%t 100*50'
 exact "signals" mkio -S 300 'write f 100*200' 'blockread 20000 3'
 exact "forks and execs" mkio -f 3 'write f%t 100*20' 'spawn 2' 'thread_storm 20'
+# The first thread goes without a word when another one runs a program. Its last call too
+# was made or was not.
+usurped() {	# mode threads
+	timeout -s KILL 120 "$IOPS" run ${1:+"$1"} --wait --json -o usurped.json -- "$HELP/usurper" usurped 40 "$2" >size.txt || return
+	json usurped.json '[sum(f["write"]["bytes"] for f in j["by"]["file"] if f["path"].endswith("/usurped")) == '"$(cat size.txt)"',
+		j["run"]["verified"]["unchecked"], j["run"]["verified"]["matched"] == j["run"]["verified"]["threads"]]'
+}
+for mode in --no-filter $MODES; do
+	mode=${mode#default}
+	is "an exec from a thread, alone with the first one ${mode:-as usual}" "$(usurped "$mode" 0)" "[True, 0, True]"
+	is "... among others" "$(usurped "$mode" 6)" "[True, 0, True]"
+done
 [ "$BPFMODE" ] || skip "eBPF: it takes root and a kernel with BTF"
 for MODE in $MODES $BPFMODE; do
 	[ "$MODE" != default ] || continue

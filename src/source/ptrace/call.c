@@ -456,17 +456,37 @@ void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now)
  * What a call has returned that the kernel has counted since all that is known. Where no
  * bytes are it may have failed as well. 0 or -errno.
  */
-static int counted_result(const struct tracer *t, const struct task *k, int64_t *ret)
+static int counted_result(const struct tracer *t, const struct task *k,
+	const struct counters *now, int64_t *ret)
 {
 	int weight = syscalls[k->call.row].weight;
-	struct counters now;
 
-	if (!t->countable || !weight || k->unsure || k->call.quiet || k->base.calls < 0 ||
-		tracee_counters(k->process->pid, k->tid, &now) < 0)
+	if (!t->countable || !weight || k->unsure || k->call.quiet || k->base.calls < 0)
 		return -ENODATA;
-	*ret = (now.bytes - k->base.bytes - k->mine.bytes) / weight;
-	return now.calls - k->base.calls - k->mine.calls == weight && *ret > 0 ? 0
-									       : -ENODATA;
+	*ret = (now->bytes - k->base.bytes - k->mine.bytes) / weight;
+	return now->calls - k->base.calls - k->mine.calls == weight && *ret > 0
+		       ? 0
+		       : -ENODATA;
+}
+
+static bool may_have_result(const struct task *k)
+{
+	return k->call.row >= 0 && syscalls[k->call.row].form != FORM_CONTROL;
+}
+
+static void leave_dead(struct tracer *t, struct task *k, int64_t ret)
+{
+	k->call.noted = false; /* there is nothing more to patch */
+	call_leave(t, k, ret, tracer_now(t));
+}
+
+/* It has ended in a call that it had made if it is counted: last, its counters. */
+void call_ended(struct tracer *t, struct task *k, const struct counters *last)
+{
+	int64_t ret;
+
+	if (may_have_result(k) && counted_result(t, k, last, &ret) == 0)
+		leave_dead(t, k, ret);
 }
 
 /*
@@ -475,11 +495,13 @@ static int counted_result(const struct tracer *t, const struct task *k, int64_t 
  */
 void call_died(struct tracer *t, struct task *k)
 {
+	struct counters now;
 	int64_t ret;
 
-	if (k->call.row < 0 || syscalls[k->call.row].form == FORM_CONTROL ||
-		(tracee_last_result(k->tid, &ret) < 0 && counted_result(t, k, &ret) < 0))
+	if (!may_have_result(k))
 		return;
-	k->call.noted = false; /* there is nothing more to patch */
-	call_leave(t, k, ret, tracer_now(t));
+	if (tracee_last_result(k->tid, &ret) == 0)
+		leave_dead(t, k, ret);
+	else if (tracee_counters(k->process->pid, k->tid, &now) == 0)
+		call_ended(t, k, &now);
 }

@@ -112,6 +112,30 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 	}
 }
 
+static void on_exit_stop(struct tracer *t, struct task *k)
+{
+	if (t->fast)
+		mend_dead(t, k);
+	call_died(t, k);
+	task_exiting(t, k);
+	go_on(t, k, 0);
+}
+
+/*
+ * Killed meanwhile, it may have come to its exit stop by now: that is told by wait(2) no
+ * more once we have resumed the task from there.
+ */
+static void stale_stop(struct tracer *t, struct task *k)
+{
+	siginfo_t info;
+
+	if (!ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) &&
+		info.si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8))
+		on_exit_stop(t, k);
+	else
+		resume(t, k, 0);
+}
+
 /* false: it was killed meanwhile, and stands elsewhere now if at all. */
 static bool call_info(struct task *k, struct __ptrace_syscall_info *in)
 {
@@ -139,7 +163,7 @@ static void on_seccomp(struct tracer *t, struct task *k)
 	struct __ptrace_syscall_info in;
 
 	if (!call_info(k, &in)) {
-		resume(t, k, 0);
+		stale_stop(t, k);
 	} else if (in.op != PTRACE_SYSCALL_INFO_SECCOMP) {
 		resume(t, k, 0);
 	} else if (in.seccomp.ret_data != FILTER_COOKIE) {
@@ -164,7 +188,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 	uint64_t now = tracer_now(t);
 
 	if (!call_info(k, &in)) {
-		resume(t, k, 0);
+		stale_stop(t, k);
 		return;
 	}
 	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
@@ -326,11 +350,29 @@ static void on_birth(struct tracer *t, struct task *k, bool vfork)
 	go_on(t, k, 0);
 }
 
+/*
+ * The former leader of a process, of which another thread runs a program now, has gone
+ * without a word. Its counters are what the process has and no other thread had.
+ */
+static void superseded(struct tracer *t, struct task *k)
+{
+	struct counters last;
+	bool known = !task_last(k, &last);
+
+	if (t->fast)
+		drain_dead(t, k);
+	if (known)
+		call_ended(t, k, &last);
+	task_ended(t, k, known ? &last : NULL);
+}
+
 static void on_exec(struct tracer *t, struct task *k)
 {
 	unsigned long former = k->tid;
 
 	ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &former);
+	if (former != (unsigned long)k->tid && !k->exiting)
+		superseded(t, k);
 	fast_exec_begin(t, k, former);
 	uint32_t exe = task_exec(t, k, former);
 	fast_exec(t, k);
@@ -391,11 +433,7 @@ int stops_dispatch(struct tracer *t, struct task *k)
 		on_exec(t, k);
 		break;
 	case PTRACE_EVENT_EXIT:
-		if (t->fast)
-			mend_dead(t, k);
-		call_died(t, k);
-		task_exiting(t, k);
-		go_on(t, k, 0);
+		on_exit_stop(t, k);
 		break;
 	default:
 		go_on(t, k, 0);

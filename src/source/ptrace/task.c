@@ -213,6 +213,7 @@ static void task_unchecked(struct tracer *t, struct task *k)
 {
 	struct op op = life(t, k, OP_VERIFY);
 
+	k->process->gone.calls = -1;
 	if (!t->countable || !counts(k))
 		return;
 	op.want = k->counted + k->mine.calls;
@@ -392,24 +393,74 @@ void task_found(struct tracer *t, struct task *k)
 		return;
 	task_baseline(t, k);
 	task_begin(k);
+	k->process->gone.calls = -1; /* who has ended before us? */
 	k->seized = false;
 }
 
-/* The last word on its counts. */
+static void add(struct counters *to, const struct counters *more, int sign)
+{
+	to->calls += sign * more->calls;
+	to->bytes += sign * more->bytes;
+	to->ledger.rchar += sign * more->ledger.rchar;
+	to->ledger.wchar += sign * more->ledger.wchar;
+	to->ledger.read += sign * more->ledger.read;
+	to->ledger.written += sign * more->ledger.written;
+	to->ledger.cancelled += sign * more->ledger.cancelled;
+}
+
+/*
+ * The counters of a former leader that nobody can be asked for any more: those of the
+ * process without those of all others. k: its record, whose id is another thread's now.
+ * 0 or -errno.
+ */
+int task_last(const struct task *k, struct counters *last)
+{
+	const struct process *p = k->process;
+	struct counters own;
+	int err = p->gone.calls < 0 ? -ENODATA : tracee_counters_of_all(p->pid, last);
+
+	if (!err)
+		err = tracee_counters(p->pid, k->tid, &own);
+	if (err < 0)
+		return err;
+	add(last, &own, -1);
+	add(last, &p->gone, -1);
+	return 0;
+}
+
+/* The last word on its counts. NULL: the kernel does not say. */
+static void verdict(struct tracer *t, struct task *k, const struct counters *last)
+{
+	check(t, k, last, true);
+	ledger(t, k, last);
+}
+
 void task_verdict(struct tracer *t, struct task *k)
 {
-	struct counters buf;
-	const struct counters *now = ask(k, &buf);
+	struct counters now;
 
-	check(t, k, now, true);
-	ledger(t, k, now);
+	verdict(t, k, ask(k, &now));
+}
+
+/* last: as of verdict(). */
+void task_ended(struct tracer *t, struct task *k, const struct counters *last)
+{
+	struct counters *gone = &k->process->gone;
+
+	k->exiting = true;
+	if (!last)
+		gone->calls = -1;
+	else if (gone->calls >= 0)
+		add(gone, last, 1);
+	verdict(t, k, last);
 }
 
 void task_exiting(struct tracer *t, struct task *k)
 {
-	k->exiting = true;
+	struct counters now;
+
 	task_found(t, k);
-	task_verdict(t, k);
+	task_ended(t, k, ask(k, &now));
 }
 
 void task_note(struct tracer *t, struct task *k, enum op_note note, uint16_t row)
@@ -436,8 +487,6 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 	if (caller) {
 		struct task moved = *caller;
 		task_flush(t, k);
-		if (!k->exiting)
-			task_unchecked(t, k); /* the former leader went without a word */
 		k->held = moved.held;
 		k->eintr = moved.eintr;
 		k->sysmode = moved.sysmode;

@@ -76,12 +76,11 @@ bool tracee_brings(pid_t tid, uint64_t from, size_t len)
 }
 
 /* proc(5): "rchar: N\nwchar: N\nsyscr: N\nsyscw: N\n...". Only this task's. */
-int tracee_counters(pid_t pid, pid_t tid, struct counters *c)
+static int counters_at(const char *path, struct counters *c)
 {
-	char path[64], buf[512];
+	char buf[512];
 	unsigned long long rchar, wchar, syscr, syscw, from, to, cancelled;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/io", pid, tid);
 	ssize_t n = slurp(path, buf, sizeof(buf));
 	if (n < 0)
 		return (int)n;
@@ -94,6 +93,23 @@ int tracee_counters(pid_t pid, pid_t tid, struct counters *c)
 	c->bytes = rchar + wchar;
 	c->ledger = (struct ledger){ rchar, wchar, from, to, cancelled };
 	return 0;
+}
+
+int tracee_counters(pid_t pid, pid_t tid, struct counters *c)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/io", pid, tid);
+	return counters_at(path, c);
+}
+
+/* Of all its threads, with those that have ended. */
+int tracee_counters_of_all(pid_t pid, struct counters *c)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/io", pid);
+	return counters_at(path, c);
 }
 
 uint32_t tracee_comm(struct names *names, pid_t tid)

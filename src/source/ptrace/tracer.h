@@ -77,7 +77,8 @@ struct process {
 	unsigned brief, lengthy; /* and have ended after a few calls, or many */
 	bool refused;            /* one of them could not be dispatched */
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
-	uint16_t noted;  /* bits of enum op_note */
+	struct counters gone; /* of its threads that have ended; calls < 0: not known */
+	uint16_t noted;       /* bits of enum op_note */
 	struct fs_view fs;
 	bool apart;      /* its threads have directories of their own: each its view */
 	uint64_t own[4]; /* struct sigaction of SIGSYS, if it were not for our handler */
@@ -246,6 +247,7 @@ ssize_t tracee_read(pid_t tid, uint64_t from, void *to, size_t len);
 int tracee_write(pid_t tid, uint64_t to, const void *from, size_t len);
 bool tracee_brings(pid_t tid, uint64_t from, size_t len); /* what is not there itself */
 int tracee_counters(pid_t pid, pid_t tid, struct counters *c);
+int tracee_counters_of_all(pid_t pid, struct counters *c);
 uint32_t tracee_comm(struct names *names, pid_t tid);
 int tracee_cpu(pid_t tid);
 bool tracee_ignores(pid_t tid, int sig);
@@ -271,6 +273,8 @@ void task_verdict(struct tracer *t, struct task *k);
 void task_ledger(struct tracer *t, struct task *k);
 void task_paths(struct tracer *t, struct task *k);
 void task_exiting(struct tracer *t, struct task *k);
+void task_ended(struct tracer *t, struct task *k, const struct counters *last);
+int task_last(const struct task *k, struct counters *last);
 void task_note(struct tracer *t, struct task *k, enum op_note note, uint16_t row);
 void task_flush(struct tracer *t, struct task *k);
 void task_interrupt(struct tracer *t, struct task *k, void *space);
@@ -290,6 +294,7 @@ bool program_is_64(pid_t tid, char path[PROGRAM_PATH]);
 bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in);
 void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now);
 void call_died(struct tracer *t, struct task *k);
+void call_ended(struct tracer *t, struct task *k, const struct counters *last);
 
 /* control.c */
 bool control_enter(struct tracer *t, struct task *k);
