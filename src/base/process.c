@@ -42,6 +42,19 @@ char process_state(pid_t tid)
 	return state_in(path);
 }
 
+/* Flags, field 9: the kernel's include/linux/sched.h. */
+bool process_is_worker(pid_t tid)
+{
+	enum { IO_WORKER = 0x10, USER_WORKER = 0x4000 };
+	char path[64], buf[1024];
+	unsigned long flags;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	char *p = slurp(path, buf, sizeof(buf)) > 0 ? strrchr(buf, ')') : NULL;
+	return p && sscanf(p, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
+	       flags & (IO_WORKER | USER_WORKER);
+}
+
 /* The first thread may have ended long before the others: it is a zombie until then. */
 bool process_runs(pid_t pid)
 {

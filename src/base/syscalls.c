@@ -223,6 +223,7 @@ const struct syscall_desc syscalls[] = {
 	CONTROL(mremap, 25, 163, 216, 0),
 	CONTROL(setrlimit, 160, 75, 164, 0),
 	CONTROL(prlimit64, 302, 340, 261, 0),
+	CONTROL(rt_sigaction, 13, 174, 134, 0),
 	CONTROL(umount2, 166, 52, 39, 0),
 	CONTROL(mount, 165, 21, 40, 0),
 	CONTROL(move_mount, 429, 429, 429, 0),

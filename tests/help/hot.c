@@ -47,6 +47,7 @@ static const struct scenario scenarios[] = {
 	S(heirs, 20),
 	S(numbers, 30),
 	S(ignores, 20),
+	S(spared, 0),
 	S(shorts, 30),
 	S(tsync, 30),
 	S(filtered, 0),

@@ -463,3 +463,87 @@ static void ignores(struct me *m)
 	MUST(sigprocmask(SIG_BLOCK, NULL, &set));
 	CHECK(sigismember(&set, SIGSEGV));
 }
+
+static volatile sig_atomic_t nspared;
+
+static void on_spared(int sig)
+{
+	(void)sig;
+	nspared++;
+	MUST(mprotect(guard, 4096, PROT_READ | PROT_WRITE));
+}
+
+/* Memory that is there, of a file that is not. */
+static char *past_end(void)
+{
+	char *at;
+	int fd = memfd_create("empty", 0);
+
+	at = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
+	CHECK(fd >= 0 && at != MAP_FAILED);
+	close(fd);
+	return at;
+}
+
+/* Pointers that lead nowhere: a call says so, and nothing becomes of the signals. */
+static void mislead(struct me *m, struct f f, const struct sigaction *want, int blocked)
+{
+	char *bad[] = { guard, past_end() };
+	const int sig[] = { SIGSEGV, SIGBUS };
+	struct sigaction now;
+	sigset_t set;
+
+	for (long i = 0; i < 60; i++) {
+		CHECK(open(bad[i % 2], O_RDONLY) < 0 && errno == EFAULT);
+		CHECK(unlink(bad[i % 2]) < 0 && errno == EFAULT);
+		CHECK(io(m, WRITEV, f, bad[i % 2], 1) == -EFAULT);
+		MUST(sigaction(sig[i % 2], NULL, &now));
+		CHECK(now.sa_handler == want->sa_handler);
+		CHECK(now.sa_flags == want->sa_flags);
+		CHECK(sigismember(&now.sa_mask, SIGUSR2) ==
+			sigismember(&want->sa_mask, SIGUSR2));
+		MUST(sigprocmask(SIG_BLOCK, NULL, &set));
+		CHECK(sigismember(&set, sig[i % 2]) == blocked);
+	}
+	munmap(bad[1], 4096);
+}
+
+/* block, ignore, all or once: what is set for faults stays so when a pointer is bad. */
+static void spared(struct me *m)
+{
+	struct sigaction want = { 0 };
+	struct f f = null_f();
+	sigset_t set;
+	int handled = word("block") || word("once");
+
+	guard = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(guard != MAP_FAILED);
+	want.sa_handler = handled ? on_spared : word("ignore") ? SIG_IGN : SIG_DFL;
+	want.sa_flags = word("once") ? (int)SA_RESETHAND : SA_RESTART;
+	sigaddset(&want.sa_mask, SIGUSR2);
+	MUST(sigaction(SIGSEGV, &want, NULL));
+	MUST(sigaction(SIGBUS, &want, NULL));
+	MUST(sigaction(SIGBUS, NULL, &want));
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	sigaddset(&set, SIGBUS);
+	if (word("all"))
+		sigfillset(&set);
+	if (word("block") || word("all"))
+		MUST(sigprocmask(SIG_BLOCK, &set, NULL));
+	put_hot(m, f, 100);
+	mislead(m, f, &want, !word("ignore") && !word("once"));
+	if (!handled)
+		return;
+	MUST(sigprocmask(SIG_UNBLOCK, &set, NULL));
+	*(volatile char *)guard = 1;
+	CHECK(nspared == 1);
+	MUST(mprotect(guard, 4096, PROT_NONE));
+	if (!word("once"))
+		return;
+	MUST(sigaction(SIGSEGV, NULL, &want));
+	CHECK(want.sa_handler == SIG_DFL);
+	MUST(sigaction(SIGBUS, &want, NULL));
+	MUST(sigaction(SIGBUS, NULL, &want));
+	mislead(m, f, &want, 0);
+}

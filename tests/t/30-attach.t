@@ -147,6 +147,19 @@ until [ -s leaver.txt ]; do sleep 0.05; done
 wait $pid
 is "a thread that ends before its first stop" "$(json leaver.json 'j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"] + j["run"]["verified"]["unchecked"], j["ledger"]["rchar"], j["run"]["complete"]')" "(True, 0, True)"
 
+# Threads of the kernel's own, which never run anything of the program.
+if "$HELP/workers" 0 >/dev/null 2>&1; then
+	for opt in --no-patch --patch-after=40; do
+		rm -f workers.txt; "$HELP/workers" 4 >workers.txt & pid=$!
+		until [ -s workers.txt ]; do sleep 0.05; done
+		for _ in 1 2 3; do timeout -s KILL 20 "$IOPS" attach $opt -d 0.3 --json -o workers.json $pid || echo "status $?"; done >attach.txt 2>&1
+		wait $pid
+		is "threads of io_uring, $opt" "$? $(tail -n 1 workers.txt)$(cat attach.txt) $(json workers.json 'j["run"]["verified"]["threads"], j["total"]["write"]["operations"] > 20')" "0 0 (1, True)"
+	done
+else
+	skip "io_uring does not work here"
+fi
+
 # Asked to end as soon as there is a tracer: it reports.
 sleep 60 & pid=$!
 n_told=0

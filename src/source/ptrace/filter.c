@@ -98,6 +98,7 @@ static const struct condition {
 	{ "mremap", 3, true, false, { MREMAP_FIXED | MREMAP_DONTUNMAP }, 1 },
 	{ "setrlimit", 0, false, false, { RLIMIT_AS }, 1 },
 	{ "prlimit64", 1, false, false, { RLIMIT_AS }, 1 },
+	{ "rt_sigaction", 0, false, false, { SIGSEGV, SIGBUS }, 2 },
 	{ "prctl", 0, false, false,
 		{ PR_SET_SECCOMP, PR_SET_TSC, PR_SET_SYSCALL_USER_DISPATCH,
 			PR_CAPBSET_DROP, PR_SET_SECUREBITS },

@@ -204,7 +204,7 @@ static int seize_threads(struct tracer *t, pid_t pid)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while ((d = readdir(dir))) {
 		pid_t tid = atoi(d->d_name);
-		if (tid <= 0 || task_find(t, tid))
+		if (tid <= 0 || task_find(t, tid) || process_is_worker(tid))
 			continue;
 		int got = seize(t, tid, pid, true);
 		if (!got)

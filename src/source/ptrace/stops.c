@@ -283,8 +283,10 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		return;
 	}
 	k->process->signals++;
-	if (t->fast && fast_mend(t, k, sig)) {
-		go_on(t, k, 0);
+	trapped = t->fast ? fast_mend(t, k, sig) : 0;
+	if (trapped) {
+		if (trapped > 0)
+			go_on(t, k, 0);
 		return;
 	}
 	tell_front(t, k, sig);

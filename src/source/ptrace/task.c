@@ -123,6 +123,13 @@ ssize_t task_string(const struct task *k, uint64_t from, char *to, size_t size)
 	return got;
 }
 
+/* What a fork(2) leaves as it was. */
+static void inherit(struct process *p, const struct process *from)
+{
+	memcpy(p->own, from->own, sizeof(p->own));
+	memcpy(p->fault, from->fault, sizeof(p->fault));
+}
+
 void task_born(struct tracer *t, struct task *k, pid_t parent)
 {
 	struct process *from = (struct process *)map_get(&t->processes, parent, 0);
@@ -135,7 +142,7 @@ void task_born(struct tracer *t, struct task *k, pid_t parent)
 		k->process->supervised = from && from->supervised;
 		k->process->brings = from && from->brings;
 		if (from)
-			memcpy(k->process->own, from->own, sizeof(from->own));
+			inherit(k->process, from);
 	}
 	op.comm = k->process->comm;
 	op.ret = parent;

@@ -60,6 +60,13 @@ struct fs_view {
 	uint64_t since;  /* when the root was asked for; 0: it is to be */
 };
 
+/* struct sigaction of the kernel: handler, flags, restorer, mask. Of SIGSEGV and SIGBUS.
+ */
+enum { ACTION_HANDLER, ACTION_FLAGS, ACTION_WORDS = 4, FAULT_SIGNALS = 2 };
+struct fault_action {
+	uint64_t word[ACTION_WORDS];
+};
+
 /* A process: threads that share an id. Freed with its last task. */
 struct process {
 	pid_t pid;
@@ -82,7 +89,8 @@ struct process {
 	struct fs_view fs;
 	bool apart;      /* its threads have directories of their own: each its view */
 	uint64_t own[4]; /* struct sigaction of SIGSYS, if it were not for our handler */
-	bool renewed;    /* an exec has just put the default in the place of that */
+	struct fault_action fault[FAULT_SIGNALS]; /* as far as is known */
+	bool renewed;        /* an exec has just put the default in the place of that */
 	struct task *newest; /* of its tasks; NULL: that has ended */
 };
 

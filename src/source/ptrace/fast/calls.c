@@ -96,6 +96,7 @@ static const struct fast_call fast_calls[] = {
 	CALL(mremap, NONE, PASS),
 	CALL(setrlimit, NONE, PASS),
 	CALL(prlimit64, NONE, PASS),
+	CALL(rt_sigaction, ACTION, PASS),
 	CALL(unshare, OWN, PASS),
 	CALL(seccomp, LOCK, PASS),
 	CALL(prctl, LOCK, PASS),
@@ -270,7 +271,7 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 		for (unsigned i = 0; i < sizeof(special) / sizeof(*special); i++)
 			stops |= nr == special[i];
 		if (!stops)
-			f->shape[nr] = nr == SYS_rt_sigaction ? SHAPE_ACTION : SHAPE_FREE;
+			f->shape[nr] = SHAPE_FREE;
 	}
 	/* Where that would not be told as the program's own. */
 	if (row[SYS_stat] >= 0 && !syscall_traced(want, (unsigned)row[SYS_stat]))
@@ -278,6 +279,7 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 	/* Of a process attached to our handler is put back instead. */
 	if (!f->guards)
 		f->shape[SYS_rt_sigprocmask] = SHAPE_MASK;
+	f->shape[SYS_rt_sigaction] = SHAPE_ACTION;
 	f->shape[SYS_mremap] = SHAPE_MOVE;
 	f->shape[SYS_prlimit64] = SHAPE_LIMIT;
 }

@@ -82,6 +82,8 @@ static void prepare(struct tracer *t, struct task *k)
 		err = -ESRCH;
 	if (!err && t->fast->guards)
 		err = handler_begin(t, k, &s);
+	if (!err && t->fast->guards)
+		err = fault_ask(t, k, &s);
 	if (err)
 		sp->state = SPACE_REFUSED;
 	sp->calm = false;
@@ -467,7 +469,8 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return spawn_exec(t, k, r);
 	if (t->launch && r->orig_rax == SYS_arch_prctl)
 		return pass_arch(t, k, r);
-	if (r->orig_rax == SYS_rt_sigaction && r->rdi == SIGSYS)
+	if (r->orig_rax == SYS_rt_sigaction &&
+		(r->rdi == SIGSYS || r->rdi == SIGSEGV || r->rdi == SIGBUS))
 		return 0;
 	if (t->launch && spawn_is(r))
 		return spawn_child(t, k, r);

@@ -207,6 +207,7 @@ void fast_exec_begin(struct tracer *t, struct task *k, pid_t former)
 	slot_give(t->fast, k);
 	if (caller)
 		slot_give(t->fast, caller);
+	fault_exec(k->process);
 }
 
 void fast_exec(struct tracer *t, struct task *k)
@@ -345,6 +346,10 @@ bool fast_enter(struct tracer *t, struct task *k)
 	if (!c)
 		return false;
 	t->fast->when = fast_tsc();
+	if (c->role == ROLE_ACTION) {
+		fault_set(k);
+		return false;
+	}
 	if (c->role == ROLE_LOCK)
 		forbid_begin(t, k);
 	if (c->role == ROLE_RIGHTS && k->space)

@@ -16,6 +16,7 @@
  *   pass.c     calls that need nothing of ours after all
  *   spawn.c    children of what is dispatched, and what they run
  *   handler.c  our handler of SIGSYS, and what the target sees of that signal
+ *   faults.c   what the target does about faults, kept from ours
  *   guard.c    that nothing is dispatched when the tracer is dead
  *   life.c     what every task begins and ends with
  *   ring.c     slots of control words and records
@@ -77,6 +78,7 @@ enum fast_role {
 	ROLE_OWN,       /* descriptors or directories are no longer shared */
 	ROLE_LOCK,      /* the target restricts itself: all is to be in place before */
 	ROLE_RING,      /* the kernel may open and close for it from now on */
+	ROLE_ACTION,    /* what becomes of a signal: rt_sigaction(2) */
 	ROLE_RIGHTS,    /* it may lose those that this takes: likewise */
 };
 
@@ -529,12 +531,17 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	const struct seed *s);
 void fast_begun(struct tracer *t, struct task *k, unsigned side);
 bool fast_uncounted(struct tracer *t, struct task *k);
-bool fast_mend(struct tracer *t, struct task *k, int sig);
+int fast_mend(struct tracer *t, struct task *k, int sig);
 bool fast_ignores(const struct tracer *t, const struct task *k, int sig);
 void mend_home(struct tracer *t, struct task *k);
 void mend_dead(struct tracer *t, struct task *k);
 
-/* handler.c: see there. */
+/* faults.c, handler.c: see there. */
+void fault_set(struct task *k);
+void fault_exec(struct process *p);
+void fault_delivered(struct process *p, int sig);
+int fault_ask(struct tracer *t, struct task *k, const struct stand *s);
+int fault_undo(struct tracer *t, struct task *k, int sig);
 bool handler_may_raise(struct tracer *t, const struct task *k);
 int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action);
 void handler_unblock(struct task *k);

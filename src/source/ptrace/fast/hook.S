@@ -90,7 +90,11 @@ hook_other:
 	cmpl	$SHAPE_ACTION-0x100, %edx
 	jb	hook_free
 	ja	1f
-	cmpl	$31, %edi		/* SIGSYS */
+	cmpl	$31, %edi		/* SIGSYS, or what becomes of faults: faults.c */
+	je	hook_pass
+	cmpl	$11, %edi
+	je	hook_pass
+	cmpl	$7, %edi
 	je	hook_pass
 	jmp	hook_free
 1:	cmpl	$SHAPE_EXEC-0x100, %edx

@@ -61,7 +61,7 @@
 #define SHAPE_PATHS13 11
 #define SHAPE_PATHS02 12
 #define SHAPE_FREE    0x80 /* not at all: the call is made from the hook */
-#define SHAPE_ACTION  0x81 /* likewise, unless argument 0 is SIGSYS */
+#define SHAPE_ACTION  0x81 /* likewise, unless argument 0 is SIGSYS, SIGSEGV or SIGBUS */
 #define SHAPE_MASK    0x82 /* ... unless a mask is set that is odd: handler.c */
 #define SHAPE_EXEC    0x83 /* not made, if the path in argument 0 leads nowhere */
 #define SHAPE_MOVE    0x84 /* as free, unless argument 3 has MREMAP_FIXED or _DONTUNMAP */

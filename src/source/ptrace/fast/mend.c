@@ -318,24 +318,20 @@ static bool was_refused(const struct task *k, const struct user_regs_struct *r)
 	       WTERMSIG(status) == SIGSYS;
 }
 
-/*
- * At a signal's stop. Returns whether the signal was of our making and is not to be
- * delivered.
- */
-bool fast_mend(struct tracer *t, struct task *k, int sig)
+static int mend(struct tracer *t, struct task *k, int sig)
 {
 	struct user_regs_struct r;
 	bool ours = false;
 
 	if (!k->space || k->space->state != SPACE_READY ||
 		ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
-		return false;
+		return 0;
 	if (sig == SIGTRAP && on_breakpoint(t, k, &r)) {
 		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
-		return true;
+		return 1;
 	}
 	if (sig == SIGTRAP && steps(k, &r))
-		return true;
+		return 1;
 	siginfo_t info;
 	bool fault = (sig == SIGSEGV || sig == SIGBUS) &&
 		     !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code > 0;
@@ -349,18 +345,31 @@ bool fast_mend(struct tracer *t, struct task *k, int sig)
 				task_unhook(t, k, &r);
 		}
 	} else if (in_hook(r.rip)) {
-		return false;
+		return 0;
 	} else {
 		const struct site *s = space_site_of_stub(k->space, r.rip);
 		if (!s || !in_stub(s, &r))
-			return false;
+			return 0;
 		ours = fault && gone_mend(t, k, s, &r);
 	}
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	k->mending = true;
 	drain_task(t, k);
 	k->mending = false;
-	return ours;
+	return ours ? fault_undo(t, k, sig) < 0 ? -ESRCH : 1 : 0;
+}
+
+/*
+ * At a signal's stop. 1: it was of our making, and is not to be delivered; 0: it was not;
+ * -ESRCH: the task stands elsewhere.
+ */
+int fast_mend(struct tracer *t, struct task *k, int sig)
+{
+	int mended = mend(t, k, sig);
+
+	if (!mended)
+		fault_delivered(k->process, sig);
+	return mended;
 }
 
 /* To be let go: it stands at its site then, and there is nothing of ours in it. */

@@ -167,7 +167,7 @@ bool fast_uncounted(struct tracer *t, struct task *k)
 	return false;
 }
 
-bool fast_mend(struct tracer *t, struct task *k, int sig)
+int fast_mend(struct tracer *t, struct task *k, int sig)
 {
 	(void)t;
 	(void)k;
