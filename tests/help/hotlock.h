@@ -40,9 +40,11 @@ static volatile sig_atomic_t refusals;
 
 static void on_refusal(int sig, siginfo_t *info, void *context)
 {
-	(void)context;
-	refusals +=
-		sig == SIGSYS && info->si_code == 1 && info->si_syscall == SYS_pread64;
+	const ucontext_t *u = context;
+
+	refusals += sig == SIGSYS && info->si_code == 1 &&
+		    info->si_syscall == SYS_pread64 &&
+		    P(info->si_call_addr) == u->uc_mcontext.gregs[REG_RIP];
 }
 
 static void hot_pread(struct me *m, struct f r)

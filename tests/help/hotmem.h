@@ -41,8 +41,9 @@ static void *gs_thread(void *p)
 {
 	struct me m = myself(BY_ASM);
 
-	CHECK(p);
+	gs_is(P(p), p, 0);
 	hot_all_sites(&m, born, handler_file, 20);
+	gs_is(P(p), p, 0);
 	return NULL;
 }
 
@@ -69,6 +70,16 @@ static void gs(struct me *m)
 		gs_is(P(p), p, 0);
 		CHECK(!pthread_join(thread_of(gs_thread, p), NULL));
 		gs_is(P(p), p, 0);
+		pid_t pid = MUST(fork());
+		if (!pid) {
+			struct me child = myself(BY_ASM);
+
+			gs_is(P(p), p, 0);
+			hot_all_sites(&child, born, r, 20);
+			gs_is(P(p), p, 0);
+			_exit(0);
+		}
+		CHECK(!ended(pid));
 		MUST(syscall(SYS_arch_prctl, SET_GS, 0));
 		hot_all_sites(m, born, r, 10);
 	}

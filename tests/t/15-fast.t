@@ -130,6 +130,8 @@ except OSError: print(0)")
 others() {
 	rm -rf w; mkdir w
 	few
+	is "a heap grows as far as without us ($mode)" "$(timeout -s KILL 60 setarch -R "$IOPS" run $opt -q -o /dev/null -- "$HELP/grower")" \
+		"$(setarch -R "$HELP/grower")"
 	is "commands of shell scripts share positions: all as without patches ($mode)" \
 		"$(cd w && /usr/bin/python3 "$ROOT/tests/places.py" "$IOPS" 1 $((20 * TIMES)) $opt)" many
 	# RWF_APPEND; RWF_NOAPPEND is refused by kernels before 6.9, and then nothing is written.

@@ -147,20 +147,21 @@ struct task {
 	struct fd_table *files;
 	struct fs_view fs; /* of a process whose threads are apart */
 	struct slot slot;
-	bool filtered;     /* is under our filter */
-	bool sealed;       /* ... and the second one */
-	bool seen;         /* its history is kept: not of what it runs */
-	bool slotless;     /* it cannot have a slot */
-	bool distrusted;   /* it has written over its slot */
-	bool mending;      /* at a signal: its result may not be final */
-	bool restop;       /* a stop of its group came while we made calls for it */
-	bool files_kept;   /* what is known of its descriptors is from before its exec */
-	bool files_copied; /* its descriptors are, of a process with several threads */
-	bool regs_shared;  /* its registers are a copy of its parent's, slot and all */
-	bool trap_blocked; /* it blocked SIGTRAP when a breakpoint was set */
-	bool dispatched;   /* its calls raise SIGSYS, but those of the hook */
-	bool aside;        /* and but the one at hand, which stops twice */
-	bool unblocked;    /* it had SIGSYS blocked */
+	bool filtered;      /* is under our filter */
+	bool sealed;        /* ... and the second one */
+	bool seen;          /* its history is kept: not of what it runs */
+	bool slotless;      /* it cannot have a slot */
+	bool distrusted;    /* it has written over its slot */
+	bool mending;       /* at a signal: its result may not be final */
+	bool restop;        /* a stop of its group came while we made calls for it */
+	bool files_kept;    /* what is known of its descriptors is from before its exec */
+	bool files_copied;  /* its descriptors are, of a process with several threads */
+	bool regs_shared;   /* its registers are a copy of its parent's, slot and all, */
+	uint64_t shared_gs; /* to which this leads; 0: not known */
+	bool trap_blocked;  /* it blocked SIGTRAP when a breakpoint was set */
+	bool dispatched;    /* its calls raise SIGSYS, but those of the hook */
+	bool aside;         /* and but the one at hand, which stops twice */
+	bool unblocked;     /* it had SIGSYS blocked */
 	enum asks asks_handler; /* the one at hand is about our handler of SIGSYS: */
 	uint64_t act, old;      /* its arguments */
 	uint64_t led, led_head; /* from where, and where its ring was then */

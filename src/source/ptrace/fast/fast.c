@@ -179,6 +179,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	history_begin(t, child, child->seen || shares ? parent : NULL, shares);
 	child->files_copied = child->seen && !shares && parent->process->ntasks > 1;
 	child->regs_shared = parent->slot.ctl != NULL;
+	child->shared_gs = SLOTS_AT + (uint64_t)parent->slot.number * SLOT_SIZE;
 	if (!child->space || !child->files)
 		fast_new(t, child);
 }
@@ -187,7 +188,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 void fast_first_stop(struct tracer *t, struct task *k)
 {
 	if (t->fast && k->regs_shared)
-		task_leave_slot(k); /* its parent's, by its gs */
+		task_leave_slot(k, k->shared_gs);
 	k->regs_shared = false;
 	if (t->fast && k->files_copied)
 		history_compare(t, k);

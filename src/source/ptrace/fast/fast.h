@@ -490,7 +490,7 @@ bool task_has_slot(const struct task *k, const struct user_regs_struct *r);
 bool task_take_slot(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void task_hook(struct tracer *t, struct task *k);
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
-void task_leave_slot(struct task *k);
+void task_leave_slot(struct task *k, uint64_t slot);
 
 /* leave.c: one of them, once all have left. */
 void dispatch_restore(struct tracer *t, struct task *k);

@@ -155,5 +155,5 @@ void forbid_end(struct tracer *t, struct task *k)
 	bool had = k->slot.ctl != NULL;
 	task_unhook(t, k, &r);
 	if (had)
-		task_leave_slot(k);
+		task_leave_slot(k, 0);
 }

@@ -309,6 +309,17 @@ static bool is_refusal(const struct task *k, int sig)
 	       info.si_code == BY_SECCOMP;
 }
 
+/* Its handler is told where the call was made: seccomp(2). */
+static void tell_place(const struct task *k, const struct user_regs_struct *r)
+{
+	siginfo_t info;
+
+	if (ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0)
+		return;
+	info.si_call_addr = (void *)(uintptr_t)r->rip;
+	ptrace(PTRACE_SETSIGINFO, k->tid, 0, &info);
+}
+
 /* SECCOMP_RET_KILL: likewise, at the exit stop; of a thread, or all end as one does. */
 static bool was_refused(const struct task *k, const struct user_regs_struct *r)
 {
@@ -352,6 +363,8 @@ static int mend(struct tracer *t, struct task *k, int sig)
 			return 0;
 		ours = fault && gone_mend(t, k, s, &r);
 	}
+	if (is_refusal(k, sig))
+		tell_place(k, &r);
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	k->mending = true;
 	drain_task(t, k);

@@ -192,12 +192,20 @@ static uint64_t ask_by(struct tracer *t, struct task *k)
 	return f->ask_by | (alone ? f->ask_later : 0);
 }
 
+/* Else the program uses gs itself. */
+static bool leads_to_slot(uint64_t gs_base)
+{
+	return gs_base >= HOOK_AT && gs_base < WINDOW_END;
+}
+
 /* A task of its own finds its slot through gs, unless the program uses that. */
 static void give_slot(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
-	bool free = !r->gs_base || (r->gs_base >= HOOK_AT && r->gs_base < WINDOW_END);
+	bool left = k->space->strangers && leads_to_slot(r->gs_base); /* by a tracer that
+									 was killed */
 
-	if (!free || k->slotless || slot_take(t->fast, k, ask_by(t, k)) < 0)
+	if ((r->gs_base && !left) || k->slotless ||
+		slot_take(t->fast, k, ask_by(t, k)) < 0)
 		return;
 	r->gs_base = SLOTS_AT + (uint64_t)k->slot.number * SLOT_SIZE;
 }
@@ -234,13 +242,20 @@ void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	drain_task(t, k);
 	k->slotless = true;
 	slot_give(t->fast, k);
-	r->gs_base = 0;
+	if (leads_to_slot(r->gs_base))
+		r->gs_base = 0;
 }
 
-/* Without a ring from its next call on. It stands still. */
-void task_leave_slot(struct task *k)
+/* Without a ring from its next call on. slot: where gs leads; 0: to any. It stands still.
+ */
+void task_leave_slot(struct task *k, uint64_t slot)
 {
-	ptrace(PTRACE_POKEUSER, k->tid, offsetof(struct user_regs_struct, gs_base), 0L);
+	const size_t gs_base = offsetof(struct user_regs_struct, gs_base);
+
+	errno = 0;
+	long at = ptrace(PTRACE_PEEKUSER, k->tid, gs_base, 0);
+	if (!errno && (slot ? (uint64_t)at == slot : leads_to_slot((uint64_t)at)))
+		ptrace(PTRACE_POKEUSER, k->tid, gs_base, 0L);
 }
 
 /* Whether the bytes of a patched site are still what was written there. */

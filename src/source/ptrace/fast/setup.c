@@ -69,6 +69,17 @@ static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	return err;
 }
 
+/*
+ * How far from what lies below: that may be to grow. Where there is a lot of room it may
+ * be the program with its heap, brk(2), which grows to any size.
+ */
+static uint64_t distance(uint64_t room)
+{
+	const uint64_t gib = UINT64_C(1) << 30;
+
+	return room > 4 * gib ? gib : 0x20000;
+}
+
 /* A free place for a page near code. 0: none. */
 static uint64_t find_gap(struct maps *maps, pid_t tid, uint64_t near)
 {
@@ -79,10 +90,9 @@ static uint64_t find_gap(struct maps *maps, pid_t tid, uint64_t near)
 	if (maps_of(maps, tid) < 0)
 		return 0;
 	for (; maps_next(maps, &next, &m); end = m.to) {
-		/* Not next to another mapping, which may be to grow. */
 		if (m.from < end + 0x40000)
 			continue;
-		uint64_t lo = end + 0x20000, hi = m.from - 0x20000;
+		uint64_t lo = end + distance(m.from - end), hi = m.from - 0x20000;
 		uint64_t at = near < lo ? lo : near > hi ? hi : near;
 		at &= ~UINT64_C(0xfff);
 		uint64_t far = at > near ? at - near : near - at;
