@@ -54,6 +54,22 @@ os.execv(sys.argv[1], sys.argv[1:])' "$@" 2>/dev/null | grep -v '^tracer-visible
 kept ./selfview view >bare.txt; kept ./iops run -q -o /dev/null ./selfview view >traced.txt
 ok "... and those of the C library" sh -c 'diff bare.txt traced.txt && grep -q "SigBlk:.0000000180000000" bare.txt && grep -q "SigIgn:.000000018" bare.txt'
 
+# Signals that are ignored reach a tracee, and stops and our own interrupts end its calls.
+for mode in --no-filter $MODES; do
+	mode=${mode#default}
+	is "waits last as long as without us ${mode:-as usual}" "$(timeout 60 "$IOPS" run $mode -q -o /dev/null -- "$HELP/waiter" 2>&1)" ""
+	is "... and are interrupted by stops" "$(timeout 60 "$IOPS" run $mode -q -o /dev/null -- "$HELP/waiter" stops 2>&1)" ""
+	# Below a filter a wait that nobody wants to know of never stops.
+	[ "$mode" = --no-patch ] ||
+		is "... not by what another thread ignores" "$(timeout 60 "$IOPS" run $mode -q -o /dev/null -- "$HELP/waiter" threads 2>&1)" ""
+done
+for mode in --no-patch --patch-after=40; do
+	"$HELP/waiter" >waits.txt & pid=$!
+	sleep 0.2; timeout 60 "$IOPS" attach $mode -q -o /dev/null $pid 2>waits.err
+	wait $pid
+	is "... attached to, $mode" "$(cat waits.txt waits.err)" ""
+done
+
 for how in "exit 3" "_exit 255" "thread-exit 4" "pthread_exit 7" "sig 15" "sig 9" "raise 10" "abort" "segv" \
 	"int3" "pipe" "thread-exec" "vfork" "clone 8388625" "fpe" "ill" "bus"; do
 	# shellcheck disable=SC2086

@@ -20,8 +20,8 @@ static const uint64_t LATE_NS = 200 * 1000 * 1000;
 /* ESRCH all over: a stopped task may be killed at any moment. Its end will be told. */
 static void resume(struct tracer *t, struct task *k, int sig)
 {
-	bool exit_wanted =
-		k->call.row >= 0 || k->aside || (task_stops_always(k) && t->sink);
+	bool exit_wanted = k->call.row >= 0 || k->aside || k->again.on ||
+			   (task_stops_always(k) && t->sink);
 
 	ptrace(exit_wanted ? PTRACE_SYSCALL : PTRACE_CONT, k->tid, 0, sig);
 	queue_resumed(t, k);
@@ -192,6 +192,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
+		again_begins(k, now);
 		dispatch_entered(t, k, &in);
 		if (k->slot.ctl && in_hook(in.instruction_pointer))
 			resume(t, k, 0); /* is in its ring */
@@ -203,6 +204,9 @@ static void on_syscall(struct tracer *t, struct task *k)
 		resume(t, k, 0);
 		return;
 	}
+	again_exit(k, in.exit.rval);
+	if (in.exit.rval == -EINTR && again_quietly(t, k))
+		in.exit.rval = -514; /* ERESTARTNOHAND */
 	call_leave(t, k, in.exit.rval, now);
 	dispatch_again(t, k);
 	if (t->stopping && (in.exit.rval == -EINTR || op_interrupted(in.exit.rval))) {
@@ -217,8 +221,10 @@ static void on_syscall(struct tracer *t, struct task *k)
 /* A call that our presence has ended with EINTR is made again. */
 static void mend_eintr(struct tracer *t, struct task *k, bool ours)
 {
-	if (ours && tracee_in_eintr(k->tid) && !tracee_unmask_eintr(k->tid))
+	if (ours && again_make(t, k))
 		k->held.ret = -514; /* ERESTARTNOHAND */
+	else
+		again_over(k);
 	task_flush(t, k);
 }
 
@@ -261,6 +267,19 @@ static void answer_launcher(struct tracer *t, struct task *k)
 	foresee_stop(t->foresight);
 }
 
+static bool is_stop(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+}
+
+/* Of its whole process: what the others are in may end so. */
+static bool stops_all(const struct task *k, int sig)
+{
+	struct signal_state is;
+
+	return is_stop(sig) && !tracee_signal(k->tid, sig, &is) && !is.caught;
+}
+
 static void on_signal(struct tracer *t, struct task *k, int sig)
 {
 	if (t->launch && !k->process->started && t->launch->filter_errno &&
@@ -290,6 +309,7 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		return;
 	}
 	tell_front(t, k, sig);
+	k->process->stopped |= stops_all(k, sig);
 	bool ours = t->fast && fast_ignores(t, k, sig);
 	mend_eintr(
 		t, k, tracee_in_eintr(k->tid) && (ours || tracee_ignores(k->tid, sig)));
@@ -298,8 +318,9 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 
 static void on_event_stop(struct tracer *t, struct task *k, int sig)
 {
-	bool group = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+	bool group = is_stop(sig);
 
+	k->process->stopped &= group;
 	k->process->signals += k->stopped_before;
 	k->stopped_before = true;
 	control_restore(k);
@@ -308,6 +329,9 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 		return; /* until its parent's event */
 	task_found(t, k);
 	if (group && !t->stopping) {
+		if (t->fast)
+			fast_mend(t, k, sig);
+		again_never(k);
 		task_flush(t, k);
 		listen_on(t, k);
 		return;

@@ -152,11 +152,16 @@ static char *status_of(pid_t tid)
 	return text;
 }
 
-static bool has_bit(const char *status, const char *name, int sig)
+static uint64_t mask_of(const char *status, const char *name)
 {
 	const char *at = strstr(status, name);
 
-	return at && strtoull(at + strlen(name), NULL, 16) >> (sig - 1) & 1;
+	return at ? strtoull(at + strlen(name), NULL, 16) : 0;
+}
+
+static bool has_bit(const char *status, const char *name, int sig)
+{
+	return mask_of(status, name) >> (sig - 1) & 1;
 }
 
 int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n)
@@ -179,6 +184,24 @@ int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n
 int tracee_signal(pid_t tid, int sig, struct signal_state *s)
 {
 	return tracee_signals(tid, &sig, s, 1);
+}
+
+/* Whether a signal waits that the task would have got without us as well. */
+bool tracee_awaits(pid_t tid)
+{
+	static const int vain[] = { SIGCHLD, SIGWINCH, SIGURG, SIGCONT };
+	char *status = status_of(tid);
+	uint64_t ignored = 0;
+
+	if (!status)
+		return true;
+	for (size_t i = 0; i < sizeof(vain) / sizeof(*vain); i++)
+		ignored |= UINT64_C(1) << (vain[i] - 1);
+	ignored &= ~mask_of(status, "\nSigCgt:");
+	ignored |= mask_of(status, "\nSigIgn:") | mask_of(status, "\nSigBlk:");
+	uint64_t waits = mask_of(status, "\nSigPnd:") | mask_of(status, "\nShdPnd:");
+	free(status);
+	return waits & ~ignored;
 }
 
 /* Whether a signal would have been thrown away, had the task not been traced. */

@@ -3,6 +3,7 @@
  *
  *   source.c    open, step, stop, close: the source seen from outside
  *   stops.c     one switch over every stop of a tracee
+ *   again.c     calls that our presence has ended, made again
  *   call.c      system call entry and exit to operations
  *   control.c   calls that are no I/O but change how tracing must go on
  *   program.c   which program an exec will run
@@ -73,6 +74,7 @@ struct process {
 	uint32_t comm;
 	unsigned ntasks;
 	bool started;    /* false: still the launcher, before its first exec */
+	bool stopped;    /* by a signal, or about to be */
 	bool muted;      /* served, but not counted: --no-follow */
 	bool locked;     /* has a filter of its own */
 	bool supervised; /* one that outranks ours: each of its calls stops */
@@ -117,6 +119,15 @@ enum { RECENT = 8 };
 
 enum task_state { TASK_RUNNING, TASK_QUEUED, TASK_STOPPED };
 
+/* again.c: a call that is made again until the time that it may wait is over. */
+struct again {
+	bool on;
+	struct time_limit limit; /* its argument, as the program gave it */
+	int64_t asked;           /* ns */
+	uint64_t from;           /* when it began, as far as that is known */
+	uint64_t began;          /* ... of the last call that is; 0: of none */
+};
+
 enum asks { ASKS_NOT, ASKS_ANSWERED, ASKS_AGAIN /* it is to be made again */ };
 
 struct task {
@@ -133,6 +144,7 @@ struct task {
 		clone_flag; /* CLONE_UNTRACED taken out of the argument; to be put back */
 	uint64_t clone_at;  /* ... in memory at this address; 0: in the register */
 	struct call call;
+	struct again again;
 	struct op held;
 	struct counters base, mine; /* the kernel's at birth or exec; ours since then */
 	struct counters off;        /* by how much they have disagreed */
@@ -262,6 +274,7 @@ int tracee_cpu(pid_t tid);
 bool tracee_ignores(pid_t tid, int sig);
 int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n);
 int tracee_signal(pid_t tid, int sig, struct signal_state *s);
+bool tracee_awaits(pid_t tid);
 bool tracee_is_filtered(pid_t tid);
 bool tracee_gains_rights(const char *path);
 
@@ -304,6 +317,15 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now);
 void call_died(struct tracer *t, struct task *k);
 void call_ended(struct tracer *t, struct task *k, const struct counters *last);
+
+/* again.c: see there. */
+void again_begins(struct task *k, uint64_t now);
+void again_limit(const struct tracer *t, struct task *k);
+bool again_make(struct tracer *t, struct task *k);
+bool again_quietly(struct tracer *t, struct task *k);
+void again_over(struct task *k);
+void again_never(struct task *k);
+void again_exit(struct task *k, int64_t ret);
 
 /* control.c */
 bool control_enter(struct tracer *t, struct task *k);

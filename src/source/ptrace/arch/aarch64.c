@@ -40,6 +40,40 @@ int tracee_unmask_eintr(pid_t tid)
 	return -ENOSYS;
 }
 
+int tracee_keep_eintr(pid_t tid)
+{
+	(void)tid;
+	return -ENOSYS;
+}
+
+bool tracee_limit(pid_t tid, struct time_limit *l)
+{
+	(void)tid;
+	(void)l;
+	return false;
+}
+
+bool tracee_is_limited(pid_t tid, const struct time_limit *l)
+{
+	(void)tid;
+	(void)l;
+	return false;
+}
+
+int tracee_set_limit(pid_t tid, const struct time_limit *l, uint64_t value)
+{
+	(void)tid;
+	(void)l;
+	(void)value;
+	return -ENOSYS;
+}
+
+int tracee_repeat(pid_t tid)
+{
+	(void)tid;
+	return -ENOSYS;
+}
+
 /* The register of the result is that of the first argument, until there is one. */
 int tracee_last_result(pid_t tid, int64_t *ret)
 {

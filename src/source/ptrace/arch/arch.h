@@ -31,6 +31,29 @@ bool tracee_in_eintr(pid_t tid);
 /* There: make the call again, unless a handler runs. 0 or -errno, as below. */
 int tracee_unmask_eintr(pid_t tid);
 
+/* ... or rather do not, whatever comes before it goes on. */
+int tracee_keep_eintr(pid_t tid);
+
+/* How long a call is to wait: an argument, in ms or where a struct timespec is. */
+struct time_limit {
+	int nr;
+	unsigned arg; /* which one */
+	bool pointer;
+	uint64_t value;
+	uint64_t stack; /* where the stack ends */
+};
+
+/* Where there it is one of those: true. */
+bool tracee_limit(pid_t tid, struct time_limit *l);
+
+/* At its exit stop: whether that is of this call. */
+bool tracee_is_limited(pid_t tid, const struct time_limit *l);
+
+int tracee_set_limit(pid_t tid, const struct time_limit *l, uint64_t value);
+
+/* At the exit stop of a call: make it again, whatever follows. 0 or -errno. */
+int tracee_repeat(pid_t tid);
+
 /*
  * At the exit stop of a task: the result of the call that it was killed in. -ENODATA: it
  * was in none, or that was not made, or not over; -ENOSYS: the machine does not tell.

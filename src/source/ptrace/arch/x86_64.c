@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 
 /* What restart codes there are: linux/errno.h, not exported to user space. */
@@ -44,6 +46,73 @@ int tracee_unmask_eintr(pid_t tid)
 		       (long)-RESTART_NOHAND) < 0
 		       ? -errno
 		       : 0;
+}
+
+int tracee_keep_eintr(pid_t tid)
+{
+	return ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, orig_rax),
+		       -1L) < 0
+		       ? -errno
+		       : 0;
+}
+
+/* Where the arguments of a call are. */
+static const size_t arg_at[] = { offsetof(struct user_regs_struct, rdi),
+	offsetof(struct user_regs_struct, rsi), offsetof(struct user_regs_struct, rdx),
+	offsetof(struct user_regs_struct, r10), offsetof(struct user_regs_struct, r8),
+	offsetof(struct user_regs_struct, r9) };
+
+/* 64-bit calls that end with EINTR for any signal, signal(7), and wait for so long. */
+static const struct time_limit limits[] = {
+	{ .nr = SYS_epoll_wait, .arg = 3 },
+	{ .nr = SYS_epoll_pwait, .arg = 3 },
+	{ .nr = SYS_epoll_pwait2, .arg = 3, .pointer = true },
+	{ .nr = SYS_semtimedop, .arg = 3, .pointer = true },
+	{ .nr = SYS_rt_sigtimedwait, .arg = 2, .pointer = true },
+	{ .nr = SYS_io_getevents, .arg = 4, .pointer = true },
+	{ .nr = SYS_io_pgetevents, .arg = 4, .pointer = true },
+};
+
+bool tracee_limit(pid_t tid, struct time_limit *l)
+{
+	struct user_regs_struct r;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || r.cs == CODE_32)
+		return false;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		if ((int64_t)r.orig_rax != limits[i].nr)
+			continue;
+		*l = limits[i];
+		memcpy(&l->value, (char *)&r + arg_at[l->arg], sizeof(l->value));
+		l->stack = r.rsp;
+		return true;
+	}
+	return false;
+}
+
+bool tracee_is_limited(pid_t tid, const struct time_limit *l)
+{
+	struct user_regs_struct r;
+
+	return !ptrace(PTRACE_GETREGS, tid, 0, &r) && r.cs != CODE_32 &&
+	       (int64_t)r.orig_rax == l->nr;
+}
+
+int tracee_set_limit(pid_t tid, const struct time_limit *l, uint64_t value)
+{
+	return ptrace(PTRACE_POKEUSER, tid, arg_at[l->arg], value) < 0 ? -errno : 0;
+}
+
+int tracee_repeat(pid_t tid)
+{
+	struct user_regs_struct r;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
+		return -errno;
+	r.rip -= 2;
+	r.rax = r.orig_rax;
+	r.orig_rax = -1;
+	return ptrace(PTRACE_SETREGS, tid, 0, &r) < 0 ? -errno : 0;
 }
 
 int tracee_last_result(pid_t tid, int64_t *ret)

@@ -184,6 +184,10 @@ static uint64_t ask_by(void)
 static const short special[] = { SYS_clone, SYS_fork, SYS_vfork, SYS_clone3, SYS_execve,
 	SYS_execveat, SYS_arch_prctl };
 
+/* Those that end with EINTR for any signal: what is left of their time is to be known. */
+static const short waits[] = { SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2,
+	SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents };
+
 /*
  * A call that is wanted and has a path, or makes a descriptor, has more to tell than the
  * hook keeps: it stops.
@@ -280,6 +284,9 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 	if (!f->guards)
 		f->shape[SYS_rt_sigprocmask] = SHAPE_MASK;
 	f->shape[SYS_rt_sigaction] = SHAPE_ACTION;
+	for (unsigned i = 0; i < sizeof(waits) / sizeof(*waits); i++)
+		if (f->shape[waits[i]] == SHAPE_FREE)
+			f->shape[waits[i]] = SHAPE_WAIT;
 	f->shape[SYS_mremap] = SHAPE_MOVE;
 	f->shape[SYS_prlimit64] = SHAPE_LIMIT;
 }

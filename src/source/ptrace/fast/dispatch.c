@@ -315,7 +315,8 @@ static int quit(struct tracer *t, struct task *k, uint64_t at)
 static bool was_sent_back(
 	struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
-	bool records = t->fast->shape[r->orig_rax] != SHAPE_FREE;
+	const uint8_t shape = t->fast->shape[r->orig_rax];
+	bool records = shape != SHAPE_FREE && shape != SHAPE_WAIT;
 	uint64_t end = slot_end(&k->slot);
 	bool back = records && k->led == r->rip && k->led_head == end;
 
@@ -480,6 +481,16 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	return done || !vain ? done : pass_call(t, k, r);
 }
 
+/* The hook has sent back a wait that has ended for nothing: what is left of it. */
+static bool goes_on(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	if (t->stopping || !k->slot.ctl || !space_site_of_stub(k->space, r->rip) ||
+		!mend_waited(t, k, r))
+		return false;
+	again_limit(t, k);
+	return !ptrace(PTRACE_GETREGS, k->tid, 0, r);
+}
+
 /*
  * At the stop of a SIGSYS. 1: it was ours, and the task is to be resumed without it; 0:
  * it was not; -ESRCH: the task stands elsewhere.
@@ -508,7 +519,8 @@ int dispatch_trap(struct tracer *t, struct task *k)
 		return done;
 	drain_task(t, k);
 	k->entered = fast_tsc();
-	k->space->strays++;
+	if (!goes_on(t, k, &r))
+		k->space->strays++;
 	r.rip -= 2;
 	r.rax = r.orig_rax;
 	r.orig_rax = -1;

@@ -492,10 +492,8 @@ void task_hook(struct tracer *t, struct task *k);
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void task_leave_slot(struct task *k, uint64_t slot);
 
-/* leave.c: one of them, once all have left. */
+/* leave.c: one of them, once all have left; restore.c: see there. */
 void dispatch_restore(struct tracer *t, struct task *k);
-
-/* restore.c: see there. */
 void patch_restore(struct space *sp, pid_t tid);
 void patch_copied(struct space *sp, pid_t tid, uint64_t enter);
 
@@ -535,6 +533,7 @@ int fast_mend(struct tracer *t, struct task *k, int sig);
 bool fast_ignores(const struct tracer *t, const struct task *k, int sig);
 void mend_home(struct tracer *t, struct task *k);
 void mend_dead(struct tracer *t, struct task *k);
+bool mend_waited(struct tracer *t, struct task *k, const struct user_regs_struct *r);
 
 /* faults.c, handler.c: see there. */
 void fault_set(struct task *k);

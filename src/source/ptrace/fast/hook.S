@@ -19,7 +19,7 @@
 
 	.section .rodata
 	.globl hook_mask_at, hook_mask_end
-	.globl hook_guarded, hook_free, hook_free_sys, hook_free_post, hook_free_end
+	.globl hook_free_again, hook_guarded, hook_free, hook_free_sys, hook_free_post, hook_free_end
 	.globl hook_exec, hook_exec_saved, hook_exec_end
 	.globl hook_code, hook_enter, hook_saved, hook_flagged, hook_special
 	.globl hook_special_end, hook_fault_sum, hook_fault_two, hook_fault_path
@@ -73,9 +73,17 @@ hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop
 	leaq	-2(%rcx), %rcx
 	jmp	*%rcx
 
+hook_wait:
+	rdtsc
+	shlq	$32, %rdx
+	orq	%rax, %rdx
+	movq	%rdx, CTL(C_BEGAN)
+	jmp	hook_free
+
 hook_move:	/* code perhaps, which is to be as it was: patch_moves() */
 	cmpl	$SHAPE_LIMIT-0x100, %edx
 	je	1f
+	ja	hook_wait
 	testl	$6, %r10d
 	jz	hook_free
 	jmp	hook_pass
@@ -123,7 +131,27 @@ hook_free:	/* nobody cares for it: made from here, where nothing makes it stop *
 hook_free_sys:
 	syscall
 hook_free_post:
+	leaq	4(%rax), %rcx		/* EINTR */
+	jrcxz	2f
+1:	movq	CTL(C_RET), %rcx
+	jmp	*%rcx
+	/*
+	 * Who gets a signal is taken back to its site, and does not come here: no handler
+	 * has run. What ends so for any signal is to stop, and is made again: again.c. Not
+	 * where there is no tracer any more. No flags are touched.
+	 */
+2:	movq	CTL(C_RAX), %rcx
+	movzbl	SHAPES_AT(%rcx), %ecx
+	leal	-SHAPE_WAIT(%rcx), %ecx
+	jrcxz	3f
+	jmp	1b
+3:	movq	CTL(C_GUARD), %rcx
+	movzwl	(%rcx), %ecx
+	jrcxz	1b
+	movq	CTL(C_RAX), %rax
+hook_free_again:
 	movq	CTL(C_RET), %rcx
+	leaq	-2(%rcx), %rcx
 	jmp	*%rcx
 hook_free_end:
 

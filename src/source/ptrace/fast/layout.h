@@ -65,6 +65,7 @@
 #define SHAPE_MASK    0x82 /* ... unless a mask is set that is odd: handler.c */
 #define SHAPE_EXEC    0x83 /* not made, if the path in argument 0 leads nowhere */
 #define SHAPE_MOVE    0x84 /* as free, unless argument 3 has MREMAP_FIXED or _DONTUNMAP */
+#define SHAPE_WAIT    0x86 /* as free, but it is noted when it begins: again.c */
 #define SHAPE_LIMIT   0x85 /* as free, unless it sets RLIMIT_AS, by argument 1 */
 
 /* Control words, from the start of the slot. */
@@ -88,6 +89,8 @@
 #define C_RDI         0x78
 #define C_R10         0x80
 #define C_BUF         0x88 /* where fstat(2) of the program writes to */
+#define C_BEGAN       0x90 /* time stamp of what waits; 0: of nothing */
+#define C_GUARD       0x98 /* where something is 0 once the tracer is dead */
 #define C_STAT        0x100 /* struct statx; it stays in this CPU's cache, records do not */
 
 /* A record; what the shapes add begins at R_MORE. */
@@ -127,7 +130,7 @@
 
 struct fast_ctl {
 	uint64_t ring, head, limit, rdx, ret, r11, rax, flags, rec, step, rsi, r8, mask;
-	uint64_t statx, owed, rdi, r10, buf;
+	uint64_t statx, owed, rdi, r10, buf, began, guard;
 };
 
 struct fast_rec {
@@ -148,18 +151,18 @@ struct fast_stat {
 };
 
 /* The code to be copied to HOOK_AT and SETUP_AT, and places in it. */
-extern const uint8_t hook_code[], hook_free[], hook_free_sys[], hook_free_post[],
-	hook_free_end[], hook_exec[], hook_exec_saved[], hook_exec_end[], hook_guarded[],
-	hook_enter[], hook_saved[], hook_flagged[], hook_special[], hook_special_end[],
-	hook_load[], hook_load_end[], hook_fault_sum[], hook_fault_two[],
-	hook_fault_path[], hook_fault_paths[], hook_paths_at[], hook_paths_end[],
-	hook_sum_at[], hook_sum_end[], hook_two_at[], hook_two_end[], hook_path_at[],
-	hook_path_end[], hook_sys[], hook_post[], hook_kept[], hook_done[],
-	hook_new_sys[], hook_new_post[], hook_new_kept[], hook_stat_sys[], hook_new_end[],
-	hook_end[], hook_mask_at[], hook_mask_end[], hook_owes[], hook_own_at[],
-	hook_own_end[], hook_own_sys[], hook_own_post[], hook_take_at[], hook_take_end[],
-	hook_own_out[], hook_pay[], hook_pay_saved[], hook_pay_sys[], hook_pay_end[],
-	hook_paid[], hook_late[], hook_late_end[];
+extern const uint8_t hook_code[], hook_free_again[], hook_free[], hook_free_sys[],
+	hook_free_post[], hook_free_end[], hook_exec[], hook_exec_saved[],
+	hook_exec_end[], hook_guarded[], hook_enter[], hook_saved[], hook_flagged[],
+	hook_special[], hook_special_end[], hook_load[], hook_load_end[],
+	hook_fault_sum[], hook_fault_two[], hook_fault_path[], hook_fault_paths[],
+	hook_paths_at[], hook_paths_end[], hook_sum_at[], hook_sum_end[], hook_two_at[],
+	hook_two_end[], hook_path_at[], hook_path_end[], hook_sys[], hook_post[],
+	hook_kept[], hook_done[], hook_new_sys[], hook_new_post[], hook_new_kept[],
+	hook_stat_sys[], hook_new_end[], hook_end[], hook_mask_at[], hook_mask_end[],
+	hook_owes[], hook_own_at[], hook_own_end[], hook_own_sys[], hook_own_post[],
+	hook_take_at[], hook_take_end[], hook_own_out[], hook_pay[], hook_pay_saved[],
+	hook_pay_sys[], hook_pay_end[], hook_paid[], hook_late[], hook_late_end[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],
 	setup_shut_trap[], setup_filter[], setup_filter_trap[], setup_orphan[],

@@ -139,7 +139,7 @@ static bool in_stub(const struct site *s, struct user_regs_struct *r)
 static void in_free(
 	struct user_regs_struct *r, const struct site *s, const struct fast_ctl *c)
 {
-	if (r->rip >= AT(hook_free_post)) {
+	if (r->rip >= AT(hook_free_post) && r->rip < AT(hook_free_again)) {
 		if (r->rip > AT(hook_free_post))
 			r->orig_rax = -1;
 		r->rip = r->rcx = s->at + 2;
@@ -152,6 +152,19 @@ static void in_free(
 		restore_flags(r, c);
 	}
 	r->rip = s->at;
+}
+
+/* Where a call that waits may be made again, with what is left of its time. Whether it is
+ * one. */
+bool mend_waited(struct tracer *t, struct task *k, const struct user_regs_struct *r)
+{
+	struct fast *f = t->fast;
+
+	if (r->orig_rax >= NSHAPES || f->shape[r->orig_rax] != SHAPE_WAIT)
+		return false;
+	fast_clock_look(&f->clock);
+	again_begins(k, fast_clock_ns(&f->clock, k->slot.ctl->began) - t->epoch_ns);
+	return true;
 }
 
 /* A call that is looked at before it is made: it has not been made. */
@@ -238,6 +251,8 @@ static bool in_code(
 		return true;
 	}
 	if (between(r->rip, hook_free, hook_free_end)) {
+		if (r->rip == AT(hook_free_post))
+			mend_waited(t, k, r);
 		in_free(r, s, c);
 		return true;
 	}

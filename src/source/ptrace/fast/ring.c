@@ -148,8 +148,10 @@ int slot_take(struct fast *f, struct task *k, uint64_t ask_by)
 	s->tail = s->begun = s->early = s->looked = 0;
 	s->ended = fast_tsc(); /* what lies there is of others */
 	s->renames = 0;
+	const uint64_t at = SLOTS_AT + (uint64_t)s->number * SLOT_SIZE;
 	*s->ctl = (struct fast_ctl){
-		.ring = SLOTS_AT + (uint64_t)s->number * SLOT_SIZE + RING_FROM,
+		.ring = at + RING_FROM,
+		.guard = f->guards ? GUARD_AT : at + C_MASK, /* which is never 0 */
 		.limit = RING_SIZE - RING_SLACK,
 		.mask = RING_SIZE - 1,
 		.statx = ask_by,

@@ -1,0 +1,126 @@
+/*
+ * again.c - calls that our presence has ended with EINTR, made again
+ *
+ * To a tracee signals come that it ignores, which would never have been queued otherwise,
+ * and some calls end with EINTR for them; also for our interrupts. They are made again,
+ * as if nothing had been, with what is left of the time that the program wanted to wait.
+ * The argument that says so is put back at their exit.
+ */
+#include "tracer.h"
+
+#include <errno.h>
+#include <sys/ptrace.h>
+#include <time.h>
+
+enum { RED_ZONE = 128, BELOW = 512, MS_NS = 1000 * 1000, S_NS = 1000 * 1000 * 1000 };
+
+/* In ns; -1: for ever, or something that the kernel does not take either. */
+static int64_t asked_ns(const struct task *k, const struct time_limit *l)
+{
+	struct timespec s;
+
+	if (!l->pointer)
+		return (int32_t)l->value < 0 ? -1 : (int64_t)(int32_t)l->value * MS_NS;
+	if (!l->value || task_read(k, l->value, &s, sizeof(s)) != sizeof(s) ||
+		s.tv_sec < 0 || s.tv_sec >= INT64_MAX / S_NS ||
+		(uint64_t)s.tv_nsec >= S_NS)
+		return -1;
+	return s.tv_sec * S_NS + s.tv_nsec;
+}
+
+/* Below its stack, and below what a function may keep there without having said so. */
+static uint64_t scratch(const struct task *k, const struct time_limit *l)
+{
+	uint64_t at = (l->stack - RED_ZONE - BELOW) & ~UINT64_C(15), word[2];
+
+	return task_read(k, at, word, sizeof(word)) == sizeof(word) ? at : 0;
+}
+
+static int set_left(const struct task *k, const struct time_limit *l, int64_t ns)
+{
+	const struct timespec s = { ns / S_NS, ns % S_NS };
+
+	if (!l->pointer)
+		return tracee_set_limit(k->tid, l, (uint64_t)((ns + MS_NS - 1) / MS_NS));
+	uint64_t at = scratch(k, l);
+	if (!at)
+		return -EFAULT;
+	int err = tracee_write(k->tid, at, &s, sizeof(s));
+	return err ? err : tracee_set_limit(k->tid, l, at);
+}
+
+/* When it began is known of calls that have stopped then, and of those in the hook. */
+void again_begins(struct task *k, uint64_t now)
+{
+	k->again.began = now;
+}
+
+/* As it is about to be made again. */
+void again_limit(const struct tracer *t, struct task *k)
+{
+	struct again *a = &k->again;
+	uint64_t now = tracer_now(t);
+
+	if (!a->on) {
+		a->asked = tracee_limit(k->tid, &a->limit) ? asked_ns(k, &a->limit) : -1;
+		a->from = a->began && a->began < now ? a->began : now;
+	}
+	a->on = a->asked >= 0;
+	int64_t left = a->on ? a->asked - (int64_t)(now - a->from) : 0;
+	if (a->on && set_left(k, &a->limit, left > 0 ? left : 0) < 0)
+		a->on = false;
+}
+
+/* At a stop where such a call has ended. Whether it is going to be made again. */
+bool again_make(struct tracer *t, struct task *k)
+{
+	if (!tracee_in_eintr(k->tid))
+		return false;
+	if (!t->stopping) /* else we would not see its exit */
+		again_limit(t, k);
+	return !tracee_unmask_eintr(k->tid);
+}
+
+/*
+ * At the exit stop of a call that has ended with EINTR. Among threads the one that is
+ * woken for a signal may not be the one that takes it: then no stop follows, and for a
+ * signal that is ignored nothing is to be seen of it. Whether it is made again.
+ */
+bool again_quietly(struct tracer *t, struct task *k)
+{
+	struct time_limit l;
+
+	if (t->stopping || k->process->stopped || k->process->ntasks < 2 ||
+		!tracee_limit(k->tid, &l) || tracee_awaits(k->tid))
+		return false;
+	again_limit(t, k);
+	return !tracee_repeat(k->tid);
+}
+
+/* It has ended for a reason of its own. */
+void again_over(struct task *k)
+{
+	k->again.on = false;
+	k->again.began = 0;
+}
+
+/* A stop of its group ends it with EINTR without us as well: signal(7). */
+void again_never(struct task *k)
+{
+	again_over(k);
+	if (tracee_in_eintr(k->tid))
+		tracee_keep_eintr(k->tid);
+}
+
+/* At the exit stop of a call, this or another one that was made meanwhile. */
+void again_exit(struct task *k, int64_t ret)
+{
+	struct again *a = &k->again;
+
+	if (a->on && !tracee_is_limited(k->tid, &a->limit))
+		return;
+	if (a->on)
+		tracee_set_limit(k->tid, &a->limit, a->limit.value);
+	if (ret != -EINTR)
+		again_over(k);
+}
