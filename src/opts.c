@@ -67,7 +67,7 @@ static const struct option_row rows[] = {
 	{ 'G', false, "no-patch", NULL,
 		"leave the program's code alone: operations stop" },
 	{ 'E', false, "patch-after", "N",
-		"patch call sites after N stops (24); 0: never" },
+		"patch call sites after N stops (40); 0: never" },
 	{ 'O', false, "layers", NULL,
 		"what became of it in page cache and devices: root" },
 	{ 'y', false, "layers", "LIST",

@@ -17,6 +17,10 @@ char process_state(pid_t tid);
  * never runs anything of the program. */
 bool process_is_worker(pid_t tid);
 
+/* What it has for I/O that needs no calls: bits. */
+enum { PROCESS_URING = 1, PROCESS_AIO = 2 };
+unsigned process_async(pid_t pid);
+
 /* Whether any thread of it is still there and is no zombie. */
 bool process_runs(pid_t pid);
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 pid_t process_tgid(pid_t tid, pid_t *parent)
 {
@@ -72,6 +73,65 @@ bool process_runs(pid_t pid)
 	if (dir)
 		closedir(dir);
 	return runs;
+}
+
+static bool has_descriptor(pid_t pid, const char *link)
+{
+	char path[320], to[64];
+	struct dirent *d;
+	bool has = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	DIR *dir = opendir(path);
+	while (dir && !has && (d = readdir(dir))) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%s", pid, d->d_name);
+		ssize_t n = readlink(path, to, sizeof(to) - 1);
+		has = n == (ssize_t)strlen(link) && !memcmp(to, link, (size_t)n);
+	}
+	if (dir)
+		closedir(dir);
+	return has;
+}
+
+/* A worker without a descriptor: a ring that is registered, io_uring_register(2). */
+static bool has_worker(pid_t pid)
+{
+	char path[64];
+	struct dirent *d;
+	bool has = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	while (dir && !has && (d = readdir(dir)))
+		has = atoi(d->d_name) > 0 && process_is_worker(atoi(d->d_name));
+	if (dir)
+		closedir(dir);
+	return has;
+}
+
+/* aio_setup_ring() of the kernel's fs/aio.c names the mapping. */
+static bool has_mapping(pid_t pid, const char *name)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	bool has = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	FILE *f = fopen(path, "re");
+	while (f && !has && getline(&line, &size, f) > 0)
+		has = strstr(line, name) != NULL;
+	if (f)
+		fclose(f);
+	free(line);
+	return has;
+}
+
+unsigned process_async(pid_t pid)
+{
+	bool uring = has_descriptor(pid, "anon_inode:[io_uring]") || has_worker(pid);
+
+	return (uring ? PROCESS_URING : 0u) |
+	       (has_mapping(pid, " /[aio] (deleted)") ? PROCESS_AIO : 0u);
 }
 
 int process_check(pid_t pid)

@@ -94,6 +94,14 @@ bool units_utf8(enum units_text text)
 	return !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
+/* What turns the direction of text around would show a path as another one: Unicode,
+ * Bidi_Control. */
+static bool turns(wchar_t c)
+{
+	return c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069);
+}
+
 /* One character: its bytes and its columns. Bytes that are no text: 1 and 4. */
 static int next_char(const char *s, size_t *columns)
 {
@@ -107,7 +115,7 @@ static int next_char(const char *s, size_t *columns)
 	}
 	settle_locale();
 	size_t n = mbrtowc(&wc, s, strlen(s), &st);
-	if (n == 0 || n > 8 || (w = wcwidth(wc)) < 0) {
+	if (n == 0 || n > 8 || turns(wc) || (w = wcwidth(wc)) < 0) {
 		*columns = 4;
 		return 1;
 	}

@@ -156,6 +156,7 @@ static void width(void **state)
 		{ "a\xff", 5 },
 		{ "\xc3", 4 },
 		{ "\xe6\xbc", 8 },
+		{ "\xe2\x80\xae", 12 }, /* U+202E would turn the rest of the line around */
 	};
 
 	(void)state;

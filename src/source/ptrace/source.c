@@ -247,6 +247,29 @@ static int open_attach(struct tracer *t, pid_t pid)
 	return 0;
 }
 
+/* What goes on without calls that we could see: io_uring(7), io_setup(2). */
+static void note_async(struct tracer *t, struct task *k)
+{
+	unsigned what = process_async(k->process->pid);
+
+	if (what & PROCESS_URING)
+		task_note(t, k, NOTE_IO_URING, 0);
+	if (what & PROCESS_AIO)
+		task_note(t, k, NOTE_AIO, 0);
+}
+
+/* The processes that were attached to, now that somebody listens. */
+static void tell_found(struct tracer *t)
+{
+	for (; t->nfound; t->nfound--) {
+		const struct op *op = &t->found[t->nfound - 1];
+		struct process *p = (struct process *)map_get(&t->processes, op->pid, 0);
+		tracer_put(t, op);
+		if (p && p->newest)
+			note_async(t, p->newest);
+	}
+}
+
 static void say_why(pid_t pid, int err)
 {
 	pid_t other = err == -EPERM ? tracer_of(pid) : 0;
@@ -319,9 +342,7 @@ static int ptrace_step(struct source *base, struct sink *to)
 	struct task *k;
 
 	t->sink = to;
-	for (; t->nfound; t->nfound--)
-		tracer_put(t, &t->found[t->nfound - 1]);
-
+	tell_found(t);
 	int got = wait_next(t, &k);
 	stops_tick(t);
 	if (got == -EINTR)
