@@ -53,6 +53,25 @@ static void hot_pread(struct me *m, struct f r)
 		CHECK(io_at(m, PREAD, r, sink, 9, 0) == 9);
 }
 
+/* Or there is a result that the kernel has not made. */
+static void answered(struct f r, int error)
+{
+	enum { ERRNO = 0x50000 };
+	pid_t pid = MUST(fork());
+
+	if (pid) {
+		CHECK(!ended(pid));
+		return;
+	}
+	struct me c = myself(BY_LIBC);
+	hot_pread(&c, r);
+	forbid(SYS_pread64, ERRNO | (unsigned)error, 0);
+	for (int i = 0; i < 60; i++)
+		CHECK(pread(r.fd, sink, 9, 0) == (error ? -1 : 0) &&
+			(!error || errno == error));
+	_exit(0);
+}
+
 /* A call of a hot site that is not made: the program is killed, or only its thread, or
  * there is a signal, handled or not. */
 static void refused(struct me *m)
@@ -73,6 +92,9 @@ static void refused(struct me *m)
 		}
 		CHECK((ended(pid) & 0x7f) == SIGSYS);
 	}
+	answered(r, 0);
+	answered(r, EAGAIN);
+	answered(r, EDOM);
 	struct sigaction act = { .sa_sigaction = on_refusal, .sa_flags = SA_SIGINFO };
 	MUST(sigaction(SIGSYS, &act, NULL));
 	hot_pread(m, r);

@@ -1,7 +1,8 @@
 /*
- * notified N - N reads of /dev/zero by a child, each of which its parent lets go on: the
- * supervisor of seccomp_unotify(2). Some more before, with which the place gets hot.
- * Exits with 2 where there is no such supervisor.
+ * notified N [answers] - N reads of /dev/zero by a child, each of which its parent lets
+ * go on: the supervisor of seccomp_unotify(2). Or it answers every second one itself.
+ * Some more before, with which the place gets hot. Exits with 2 where there is no such
+ * supervisor.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -65,6 +66,10 @@ int main(int argc, char **argv)
 		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
 			return 3;
 		answer.id = call.id;
+		if (argc > 2 && i % 2) {
+			answer.flags = 0;
+			answer.val = SIZE;
+		}
 		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0)
 			return 4;
 	}

@@ -413,6 +413,8 @@ if [ $can != 2 ]; then
 				n_seen=$((n_seen + 1))
 		done
 		is "calls that a supervisor lets go on $mode" $n_seen 8
+		# shellcheck disable=SC2086
+		is "... and those that it answers itself, which are none" "$(run $mode -- "$HELP/notified" 20 answers) $(json got.json '[f["read"]["bytes"] for f in j["by"]["file"] if f["path"] == "/dev/zero"]')" "0 True [450]"
 	done
 else
 	skip "there is no listener of seccomp(2)"

@@ -155,7 +155,7 @@ if "$HELP/workers" 0 >/dev/null 2>&1; then
 		for _ in 1 2 3; do timeout -s KILL 20 "$IOPS" attach $opt -d 0.3 --json -o workers.json $pid || echo "status $?"; done >attach.txt 2>&1
 		wait $pid
 		is "threads of io_uring, $opt" "$? $(tail -n 1 workers.txt)$(cat attach.txt) $(json workers.json '(j["run"]["verified"]["threads"], j["total"]["write"]["operations"] > 20,
-			j["run"]["complete"], [n["note"] for n in j["notes"]])')" "0 0 (1, True, False, ['io_uring'])"
+			j["run"]["complete"], [n["note"] for n in j["run"]["notes"]])')" "0 0 (1, True, False, ['io_uring'])"
 	done
 else
 	skip "io_uring does not work here"

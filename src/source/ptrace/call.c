@@ -295,6 +295,22 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
  * Add a call to the account that is compared with the kernel's. Whether a failed call
  * was counted depends on how far it got, so then the kernel is asked.
  */
+/*
+ * Its supervisor may have answered a call in place of the kernel, seccomp_unotify(2):
+ * then it was not made. The kernel has not counted it.
+ */
+static bool was_answered(const struct tracer *t, const struct task *k,
+	const struct syscall_desc *d, int64_t ret)
+{
+	struct counters now;
+	bool counts = ret > 0 || (d->weight == 1 && (ret == 0 || ret == -EAGAIN));
+
+	return k->process->supervised && t->countable && d->weight && counts &&
+	       !k->unsure && k->base.calls >= 0 &&
+	       tracee_counters(k->process->pid, k->tid, &now) == 0 &&
+	       now.calls == k->base.calls + k->mine.calls;
+}
+
 static void account(struct task *k, const struct syscall_desc *d, int64_t ret)
 {
 	bool plain = d->weight == 1;
@@ -437,9 +453,11 @@ void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now)
 	if (c->row < 0)
 		return;
 	const struct syscall_desc *d = &syscalls[c->row];
+	if (t->fast && k->process->supervised) /* what has not stopped is counted too */
+		drain_task(t, k);
 	if (d->form == FORM_CONTROL) {
 		control_leave(t, k, ret);
-	} else if (!k->call.quiet) {
+	} else if (!k->call.quiet && !was_answered(t, k, d, ret)) {
 		c->op[0].dur_ns = c->op[1].dur_ns = now - c->op[0].start_ns;
 		if (t->countable && d->weight)
 			account(k, d, ret);

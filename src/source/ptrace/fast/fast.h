@@ -16,7 +16,7 @@
  *   pass.c     calls that need nothing of ours after all
  *   spawn.c    children of what is dispatched, and what they run
  *   handler.c  our handler of SIGSYS, and what the target sees of that signal
- *   faults.c   what the target does about faults, kept from ours
+ *   faults.c   what the target does about faults, kept from ours; refuse.c, see there
  *   guard.c    that nothing is dispatched when the tracer is dead
  *   life.c     what every task begins and ends with
  *   ring.c     slots of control words and records

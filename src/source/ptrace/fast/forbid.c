@@ -5,6 +5,7 @@
  * for that. What was patched stays so, as its calls are the program's own.
  */
 #include "../tracer.h"
+#include "refuse.h"
 
 #include <linux/filter.h>
 #include <linux/ptrace.h>
@@ -126,8 +127,10 @@ void forbid_begin(struct tracer *t, struct task *k)
 {
 	if (syscalls[k->call.row].nr[ABI_X86_64] == SYS_seccomp && k->space &&
 		k->call.arg[0] == SECCOMP_SET_MODE_FILTER && k->call.arg[2] &&
-		k->call.arg[1] & SECCOMP_FILTER_FLAG_TSYNC)
+		k->call.arg[1] & SECCOMP_FILTER_FLAG_TSYNC) {
 		forbid(t, k);
+		refuse_begin(t, k);
+	}
 }
 
 /* The call has succeeded. */
@@ -140,6 +143,8 @@ void forbid_end(struct tracer *t, struct task *k)
 	if (!prctl || what == PR_SET_SECCOMP) {
 		if (prctl || what <= 1) /* SECCOMP_SET_MODE_STRICT, _FILTER */
 			forbid(t, k);
+		if (prctl ? k->call.arg[1] == SECCOMP_MODE_FILTER : what == 1)
+			refuse_begin(t, k);
 		return;
 	}
 	/* No more time stamps, or call sites that are its own to judge. */
