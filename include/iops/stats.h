@@ -192,15 +192,6 @@ static inline bool op_moves(const struct op *op)
 	return op->kind == OP_READ || op->kind == OP_WRITE || op->kind == OP_PEEK;
 }
 
-/* cp(1) asks for 2^63 bytes: MAX_RW_COUNT of the kernel, of which it moves no more at
- * once. */
-static inline uint64_t op_asked(const struct op *op)
-{
-	const uint64_t most = 0x7ffff000;
-
-	return op_moves(op) && op->want > most ? most : op->want;
-}
-
 /* Operations that were summed up where they were seen. */
 static inline int series_alike(struct series *s, const struct op *op)
 {
@@ -245,7 +236,7 @@ static inline int series_add_at(
 		return 0;
 	}
 	s->operations++;
-	s->requested += op_asked(op);
+	s->requested += op->want;
 	if (op_moves(op)) {
 		s->bytes += op->ret;
 		if (hist_put(&s->size, at.size, op->ret) < 0)

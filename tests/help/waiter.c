@@ -228,6 +228,40 @@ static void stops(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* One that is ignored comes before one that is not. */
+#ifdef SYS_epoll_pwait2
+static void both(void)
+{
+	struct sigaction act = { .sa_handler = on_alarm };
+	struct timespec limit = { 5, 0 };
+	struct epoll_event event;
+	sigset_t set, none;
+	int e = epoll_create1(0);
+
+	sigemptyset(&none);
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGPROF);
+	sigaction(SIGPROF, &act, NULL);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (int i = 0; i < 30; i++) {
+		raise(SIGCHLD);
+		raise(SIGPROF);
+		int kept;
+		long got = call(
+			SYS_epoll_pwait2, e, P(&event), 1, P(&limit), P(&none), &kept);
+		if (got != -ENOSYS && (got != -EINTR || !kept))
+			printf("both: %ld%s\n", got, kept ? "" : ", registers");
+	}
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	close(e);
+}
+#else
+static void both(void)
+{
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	if (argc > 1) {
@@ -237,6 +271,7 @@ int main(int argc, char **argv)
 	bear();
 	all_waits();
 	handled();
+	both();
 	bury();
 	return 0;
 }

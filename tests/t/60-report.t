@@ -65,11 +65,4 @@ l = [json.loads(x) for x in open("i.jsonl")]
 print(l[-1]["schema"], sum(x["write"]["bytes"] for x in l[:-1]) == l[-1]["total"]["write"]["bytes"])')" "iops.report/1 True"
 ok "-d ends the report, not the command" sh -c '$0 -d 0.2 -- sh -c "sleep 0.6; echo done >d" >d.txt; [ -s d ] && grep -q "^iops" d.txt' "$run"
 ok "control characters of a name stay out of the terminal" sh -c 'f="$(printf "a\033[31mb")"; echo x >"$f"; ! $0 -- cat "$f" 2>/dev/null | grep -q "'"$esc"'"' "$run"
-
-# As cp(1) asks: sums of that would be no number for most who read JSON.
-echo hello >asked
-"$IOPS" run --json -o asked.json -- /usr/bin/python3 -c '
-import os
-with open("asked") as a, open("asked.to", "w") as b: os.sendfile(b.fileno(), a.fileno(), 0, 2 ** 62)'
-is "what is asked for is what the kernel would move at once" "$(json asked.json '[(f["read"]["bytes"], f["read"]["requested_bytes"]) for f in j["by"]["file"] if f["path"].endswith("/asked")]')" "[(6, $((0x7ffff000)))]"
 plan

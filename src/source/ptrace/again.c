@@ -97,11 +97,15 @@ bool again_quietly(struct tracer *t, struct task *k)
 	return !tracee_repeat(k->tid);
 }
 
-/* It has ended for a reason of its own. */
+/* It ends for a reason of its own, as a handler that runs before it is made again. */
 void again_over(struct task *k)
 {
-	k->again.on = false;
-	k->again.began = 0;
+	struct again *a = &k->again;
+
+	if (a->on && tracee_is_limited(k->tid, &a->limit))
+		tracee_set_limit(k->tid, &a->limit, a->limit.value);
+	a->on = false;
+	a->began = 0;
 }
 
 /* A stop of its group ends it with EINTR without us as well: signal(7). */
@@ -119,8 +123,8 @@ void again_exit(struct task *k, int64_t ret)
 
 	if (a->on && !tracee_is_limited(k->tid, &a->limit))
 		return;
-	if (a->on)
-		tracee_set_limit(k->tid, &a->limit, a->limit.value);
 	if (ret != -EINTR)
 		again_over(k);
+	else if (a->on)
+		tracee_set_limit(k->tid, &a->limit, a->limit.value);
 }

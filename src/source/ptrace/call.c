@@ -292,10 +292,6 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 }
 
 /*
- * Add a call to the account that is compared with the kernel's. Whether a failed call
- * was counted depends on how far it got, so then the kernel is asked.
- */
-/*
  * Its supervisor may have answered a call in place of the kernel, seccomp_unotify(2):
  * then it was not made. The kernel has not counted it.
  */
@@ -311,6 +307,10 @@ static bool was_answered(const struct tracer *t, const struct task *k,
 	       now.calls == k->base.calls + k->mine.calls;
 }
 
+/*
+ * Add a call to the account that is compared with the kernel's. Whether a failed call
+ * was counted depends on how far it got, so then the kernel is asked.
+ */
 static void account(struct task *k, const struct syscall_desc *d, int64_t ret)
 {
 	bool plain = d->weight == 1;

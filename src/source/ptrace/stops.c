@@ -221,10 +221,10 @@ static void on_syscall(struct tracer *t, struct task *k)
 /* A call that our presence has ended with EINTR is made again. */
 static void mend_eintr(struct tracer *t, struct task *k, bool ours)
 {
-	if (ours && again_make(t, k))
-		k->held.ret = -514; /* ERESTARTNOHAND */
-	else
+	if (!ours)
 		again_over(k);
+	else if (again_make(t, k))
+		k->held.ret = -514; /* ERESTARTNOHAND */
 	task_flush(t, k);
 }
 
@@ -311,8 +311,8 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	tell_front(t, k, sig);
 	k->process->stopped |= stops_all(k, sig);
 	bool ours = t->fast && fast_ignores(t, k, sig);
-	mend_eintr(
-		t, k, tracee_in_eintr(k->tid) && (ours || tracee_ignores(k->tid, sig)));
+	const bool ended = k->again.on || tracee_in_eintr(k->tid);
+	mend_eintr(t, k, ended && (ours || tracee_ignores(k->tid, sig)));
 	go_on(t, k, ours ? 0 : sig);
 }
 

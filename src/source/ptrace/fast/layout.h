@@ -65,8 +65,8 @@
 #define SHAPE_MASK    0x82 /* ... unless a mask is set that is odd: handler.c */
 #define SHAPE_EXEC    0x83 /* not made, if the path in argument 0 leads nowhere */
 #define SHAPE_MOVE    0x84 /* as free, unless argument 3 has MREMAP_FIXED or _DONTUNMAP */
-#define SHAPE_WAIT    0x86 /* as free, but it is noted when it begins: again.c */
 #define SHAPE_LIMIT   0x85 /* as free, unless it sets RLIMIT_AS, by argument 1 */
+#define SHAPE_WAIT    0x86 /* as free, but it is noted when it begins: again.c */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00
