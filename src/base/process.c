@@ -26,53 +26,61 @@ pid_t process_tgid(pid_t tid, pid_t *parent)
 	return tgid ? atoi(tgid + 6) : 0;
 }
 
-/* Behind the name, which may hold anything. proc(5) */
-static char state_in(const char *path)
-{
-	char buf[1024];
-	char *p = slurp(path, buf, sizeof(buf)) > 0 ? strrchr(buf, ')') : NULL;
-
-	return p && p[1] == ' ' ? p[2] : 0;
-}
-
-char process_state(pid_t tid)
+/* What is behind the name, which may hold anything: proc(5). NULL: it is gone. */
+static const char *stat_of(pid_t tid, char *buf, size_t size)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	return state_in(path);
+	return slurp(path, buf, size) > 0 ? strrchr(buf, ')') : NULL;
+}
+
+char process_state(pid_t tid)
+{
+	char buf[1024];
+	const char *p = stat_of(tid, buf, sizeof(buf));
+
+	return p && p[1] == ' ' ? p[2] : 0;
 }
 
 /* Flags, field 9: the kernel's include/linux/sched.h. */
 bool process_is_worker(pid_t tid)
 {
 	enum { IO_WORKER = 0x10, USER_WORKER = 0x4000 };
-	char path[64], buf[1024];
+	char buf[1024];
 	unsigned long flags;
+	const char *p = stat_of(tid, buf, sizeof(buf));
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	char *p = slurp(path, buf, sizeof(buf)) > 0 ? strrchr(buf, ')') : NULL;
 	return p && sscanf(p, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
 	       flags & (IO_WORKER | USER_WORKER);
+}
+
+static bool any_thread(pid_t pid, bool (*is)(pid_t tid))
+{
+	char path[64];
+	struct dirent *d;
+	bool found = false;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	while (dir && !found && (d = readdir(dir)))
+		found = *d->d_name != '.' && is(atoi(d->d_name));
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static bool lives(pid_t tid)
+{
+	char state = process_state(tid);
+
+	return state && state != 'Z' && state != 'X';
 }
 
 /* The first thread may have ended long before the others: it is a zombie until then. */
 bool process_runs(pid_t pid)
 {
-	char path[320];
-	struct dirent *d;
-	bool runs = false;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *dir = opendir(path);
-	while (dir && !runs && (d = readdir(dir))) {
-		snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid, d->d_name);
-		char state = *d->d_name == '.' ? 0 : state_in(path);
-		runs = state && state != 'Z' && state != 'X';
-	}
-	if (dir)
-		closedir(dir);
-	return runs;
+	return any_thread(pid, lives);
 }
 
 static bool has_descriptor(pid_t pid, const char *link)
@@ -88,22 +96,6 @@ static bool has_descriptor(pid_t pid, const char *link)
 		ssize_t n = readlink(path, to, sizeof(to) - 1);
 		has = n == (ssize_t)strlen(link) && !memcmp(to, link, (size_t)n);
 	}
-	if (dir)
-		closedir(dir);
-	return has;
-}
-
-/* A worker without a descriptor: a ring that is registered, io_uring_register(2). */
-static bool has_worker(pid_t pid)
-{
-	char path[64];
-	struct dirent *d;
-	bool has = false;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *dir = opendir(path);
-	while (dir && !has && (d = readdir(dir)))
-		has = atoi(d->d_name) > 0 && process_is_worker(atoi(d->d_name));
 	if (dir)
 		closedir(dir);
 	return has;
@@ -128,7 +120,9 @@ static bool has_mapping(pid_t pid, const char *name)
 
 unsigned process_async(pid_t pid)
 {
-	bool uring = has_descriptor(pid, "anon_inode:[io_uring]") || has_worker(pid);
+	/* A ring that is registered has workers, but may have no descriptor. */
+	bool uring = has_descriptor(pid, "anon_inode:[io_uring]") ||
+		     any_thread(pid, process_is_worker);
 
 	return (uring ? PROCESS_URING : 0u) |
 	       (has_mapping(pid, " /[aio] (deleted)") ? PROCESS_AIO : 0u);

@@ -158,7 +158,7 @@ if "$HELP/workers" 0 >/dev/null 2>&1; then
 			j["run"]["complete"], [n["note"] for n in j["run"]["notes"]])')" "0 0 (1, True, False, ['io_uring'])"
 	done
 else
-	skip "io_uring does not work here"
+	skip "io_uring does not work here"; skip "... nor without patches"
 fi
 
 # Asked to end as soon as there is a tracer: it reports.

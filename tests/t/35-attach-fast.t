@@ -174,6 +174,30 @@ is "SIGSYS is looked at and set to its default: no handler is there, and none is
 wait $pid
 is "... for the program there was none" "$(cat asks.py.txt)" "{(0, True)}"
 
+# Pointers that lead nowhere, where the kernel would take a handler away that is blocked.
+cat >faults.py <<'EOP'
+import ctypes, faulthandler, signal, time
+libc = ctypes.CDLL(None, use_errno=True)
+faulthandler.enable()
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGSEGV])
+libc.mmap.restype = ctypes.c_void_p
+nowhere = libc.mmap(None, 4096, 0, 0x22, -1, 0)
+old, seen = ctypes.create_string_buffer(200), set()
+open("ready", "w").write("x")
+for i in range(1000):
+    seen.add((libc.open(ctypes.c_void_p(nowhere), 0), ctypes.get_errno()))
+    libc.sigaction(11, None, old)
+    seen.add(bytes(old)[:16] + bytes(old)[136:140])
+    seen.add(signal.SIGSEGV in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+    time.sleep(0.002)
+print(len(seen), (-1, 14) in seen, True in seen)
+EOP
+begin_py faults.py
+timeout 10 "$IOPS" attach -q -d 0.4 -o /dev/null $pid
+timeout 10 "$IOPS" attach -q -d 0.4 --json -o j.json $pid
+wait $pid
+is "faults of ours change nothing about those of the program" "$(cat faults.py.txt) $(json j.json "$all_verified")" "3 True True True"
+
 cat >made.py <<'EOP'
 import ctypes, mmap, os, time
 page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)

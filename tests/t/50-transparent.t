@@ -55,19 +55,19 @@ kept ./selfview view >bare.txt; kept ./iops run -q -o /dev/null ./selfview view 
 ok "... and those of the C library" sh -c 'diff bare.txt traced.txt && grep -q "SigBlk:.0000000180000000" bare.txt && grep -q "SigIgn:.000000018" bare.txt'
 
 # Signals that are ignored reach a tracee, and stops and our own interrupts end its calls.
+waits() { timeout 60 "$IOPS" run $mode -q -o /dev/null -- "$HELP/waiter" "$@" 2>&1; echo $?; }
 for mode in --no-filter $MODES; do
 	mode=${mode#default}
-	is "waits last as long as without us ${mode:-as usual}" "$(timeout 60 "$IOPS" run $mode -q -o /dev/null -- "$HELP/waiter" 2>&1)" ""
-	is "... and are interrupted by stops" "$(timeout 60 "$IOPS" run $mode -q -o /dev/null -- "$HELP/waiter" stops 2>&1)" ""
+	is "waits last as long as without us ${mode:-as usual}" "$(waits)" 0
+	is "... and are interrupted by stops" "$(waits stops)" 0
 	# Below a filter a wait that nobody wants to know of never stops.
-	[ "$mode" = --no-patch ] ||
-		is "... not by what another thread ignores" "$(timeout 60 "$IOPS" run $mode -q -o /dev/null -- "$HELP/waiter" threads 2>&1)" ""
+	[ "$mode" = --no-patch ] || is "... not by what another thread ignores" "$(waits threads)" 0
 done
 for mode in --no-patch --patch-after=40; do
 	"$HELP/waiter" >waits.txt & pid=$!
-	sleep 0.2; timeout 60 "$IOPS" attach $mode -q -o /dev/null $pid 2>waits.err
+	sleep 0.2; timeout 60 "$IOPS" attach $mode -q -o /dev/null $pid 2>waits.err; st=$?
 	wait $pid
-	is "... attached to, $mode" "$(cat waits.txt waits.err)" ""
+	is "... attached to, $mode" "$? $st$(cat waits.txt waits.err)" "0 0"
 done
 
 for how in "exit 3" "_exit 255" "thread-exit 4" "pthread_exit 7" "sig 15" "sig 9" "raise 10" "abort" "segv" \

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <cmocka.h>
 
@@ -63,7 +64,7 @@ static bool is(const char *name, const char *other)
 	return !strcmp(name, other);
 }
 
-/* An argument decides about these, unless they are wanted anyway: 7 is none that stops.
+/* An argument decides about these, unless they are wanted anyway: 1 is none that stops.
  */
 static const struct condition {
 	const char *name;
@@ -77,8 +78,10 @@ static const struct condition {
 	{ "openat", 2, O_WRONLY | O_CREAT | O_TRUNC, O_TRUNC },
 	{ "prctl", 0, PR_SET_SECCOMP, PR_SET_TSC },
 	{ "prctl", 0, PR_CAPBSET_DROP, PR_SET_SECUREBITS },
+	{ "mremap", 3, MREMAP_MAYMOVE | MREMAP_FIXED, MREMAP_DONTUNMAP },
 	{ "setrlimit", 0, RLIMIT_AS, RLIMIT_AS },
 	{ "prlimit64", 1, RLIMIT_AS, RLIMIT_AS },
+	{ "rt_sigaction", 0, SIGSEGV, SIGBUS },
 	{ .name = NULL },
 }, by_argument_second[] = {
 	{ "fcntl", 1, F_DUPFD, F_DUPFD_CLOEXEC },
@@ -110,7 +113,7 @@ static void check(const struct syscall_set *want, enum filter_part part,
 	struct seccomp_data d = { .nr = nr,
 		.arch = a->audit,
 		.instruction_pointer = 0x7000,
-		.args = { 7, 7, 7, 7, 7, 7 } };
+		.args = { 1, 1, 1, 1, 1, 1 } };
 	bool wanted = row >= 0 && !second && syscall_traced(want, row);
 	bool stops =
 		wanted || (row >= 0 && ((!second && syscalls[row].sets & SET_CONTROL) ||
