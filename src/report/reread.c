@@ -27,6 +27,24 @@ bool reread_probe(const char *text, size_t len)
 	return i < len && text[i] == '{';
 }
 
+static size_t number_length(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && (isdigit((unsigned char)text[n]) ||
+				  (text[n] && strchr(n ? "+-.eE" : "-", text[n]))))
+		n++;
+	return n;
+}
+
+static bool is_integer(const char *number, size_t len)
+{
+	for (size_t i = number[0] == '-'; i < len; i++)
+		if (!isdigit((unsigned char)number[i]))
+			return false;
+	return true;
+}
+
 /*
  * cJSON holds numbers as doubles. Integers that these cannot hold exactly are put in
  * quotes, and read as text.
@@ -37,24 +55,18 @@ static char *quote_integers(const char *text, size_t len)
 	bool string = false;
 
 	for (size_t i = 0; out && i < len; i++) {
-		size_t digits = 0;
-		if (!string)
-			while (i + digits < len &&
-				isdigit((unsigned char)text[i + digits]))
-				digits++;
-		char after = i + digits < len ? text[i + digits] : 0;
-		bool big = digits > 15 && after != '.' && after != 'e';
-		if (big)
+		size_t n = string ? 0 : number_length(text + i, len - i);
+		bool quote = n > 15 && is_integer(text + i, n);
+		if (quote)
 			*to++ = '"';
-		if (digits) {
-			memcpy(to, text + i, digits);
-			to += digits;
-			i += digits - 1;
-		}
-		if (big)
+		memcpy(to, text + i, n);
+		to += n;
+		if (quote)
 			*to++ = '"';
-		if (digits)
+		if (n) {
+			i += n - 1;
 			continue;
+		}
 		if (string && text[i] == '\\' && i + 1 < len)
 			*to++ = text[i++];
 		else if (text[i] == '"')
@@ -117,6 +129,12 @@ static int signal_of(const char *name)
 	return 0;
 }
 
+/* Around, as the unsigned sums go. */
+static int64_t add(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 static void get_fast_path(struct run *run, const cJSON *o, struct totals *t)
 {
 	const char *status = cJSON_GetStringValue(json_get(o, "status"));
@@ -157,8 +175,8 @@ static int get_run(struct reread *r, const cJSON *run, struct totals *t)
 	t->threads += json_number(v, "threads");
 	t->matched += json_number(v, "matched");
 	t->unchecked += json_number(v, "unchecked");
-	t->off_calls += json_value(json_get(v, "calls_difference"));
-	t->off_bytes += json_value(json_get(v, "bytes_difference"));
+	t->off_calls = add(t->off_calls, json_value(json_get(v, "calls_difference")));
+	t->off_bytes = add(t->off_bytes, json_value(json_get(v, "bytes_difference")));
 	get_fast_path(&r->run, json_get(run, "fast_path"), t);
 	cJSON_ArrayForEach (one, json_get(run, "notes")) {
 		const char *note = cJSON_GetStringValue(json_get(one, "note"));

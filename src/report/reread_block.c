@@ -6,6 +6,7 @@
 #include "reread_row.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +20,8 @@ static void get_depth(struct block_depth *d, const cJSON *o)
 		return;
 	d->max = max > d->max ? max : d->max;
 	d->ns += ns;
-	d->area += (cJSON_IsNumber(mean) ? mean->valuedouble : 0) * (double)ns;
+	if (cJSON_IsNumber(mean) && isfinite(mean->valuedouble))
+		d->area += mean->valuedouble * (double)ns;
 }
 
 static int get_stage(struct block_sums *to, unsigned stage, const cJSON *o)

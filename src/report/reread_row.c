@@ -19,7 +19,11 @@ int64_t json_value(const cJSON *item)
 {
 	if (cJSON_IsString(item))
 		return (int64_t)strtoull(item->valuestring, NULL, 10);
-	return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
+	double d = cJSON_IsNumber(item) ? item->valuedouble : 0;
+	/* What a number cannot hold becomes the nearest that it can. */
+	if (d >= 0)
+		return (int64_t)(d < 0x1p64 ? (uint64_t)d : UINT64_MAX);
+	return d > -0x1p63 ? (int64_t)d : INT64_MIN;
 }
 
 uint64_t json_number(const cJSON *o, const char *key)

@@ -67,6 +67,14 @@ status "no report" 1 "$IOPS" merge /etc/passwd
 printf '{"schema": "iops.report/1", "run": ' >broken.json
 status "a broken one" 1 "$IOPS" merge broken.json
 ok "... is said" grep -q 'broken.json: not JSON' status.out
+# Numbers as other writers put them: beyond every integer, in full length, with a sign.
+odd() { /usr/bin/python3 -c 'import re, sys; sys.stdout.write(re.sub(r"\"elapsed_ns\":\s*[0-9.]+", "\"elapsed_ns\": " + sys.argv[1], open("a.json").read()))' "$1" >odd.json; "$IOPS" merge --json odd.json | json /dev/stdin 'j["run"]["elapsed_ns"]'; }
+is "a number beyond every integer" "$(odd 1e999)" 18446744073709551615
+is "... below" "$(odd -1e999)" 9223372036854775808
+is "... of more digits than a double holds" "$(odd 1234567890123456789)" 1234567890123456789
+is "... by its exponent" "$(odd 1234567890123456000E-15)" 1234
+is "... with a long fraction" "$(odd 7.12345678901234567)" 7
+is "... with a sign" "$(odd -1234567890123456789)" 17212176183586094827
 
 "$IOPS" diff --json a.json b.iops >d.json; is "diff: status" $? 0
 is "diff: totals, exactly" "$(json d.json '[(c, k) for c in ("read", "write", "all", "sync", "meta") for k in ("operations", "bytes", "errors") for t in [j["total"][c][k]] if t["change"] != t["b"] - t["a"]]')" "[]"
