@@ -133,9 +133,6 @@ void ebpf_calls_sum(struct bpf *b, const struct sum_key *k, const struct sum_val
 void ebpf_block_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_cache_take(struct bpf *b, const struct rec *r, size_t len);
 void ebpf_uring_take(struct bpf *b, const struct rec_uring *r);
-/* The name of an opcode: "READ". */
-const char *ebpf_uring_name(unsigned opcode);
-const char *ebpf_aio_name(unsigned command);
 
 /* block.c. 0 or -errno; b->streams, if there are any, get one. */
 int ebpf_block_open(struct bpf *b);

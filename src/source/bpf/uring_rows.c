@@ -3,6 +3,7 @@
  * stream of that name, those on files in the stream fs, like the calls that do the same
  */
 #include "fs_rows.h"
+#include "iops/async.h"
 #include "iops/names.h"
 #include "iops/stream.h"
 
@@ -144,7 +145,7 @@ static void put_request(struct bpf *b, const struct rec_uring *r,
 	stream_word(t, names_get(b->names, by->comm));
 	stream_u64(t, ring_of(b->fs, r->ring));
 	stream_u64(t, r->user_data);
-	stream_word(t, ebpf_uring_name(r->head.row));
+	stream_word(t, async_name(ASYNC_URING, r->head.row));
 	put_fd(t, r);
 	stream_u64(t, r->want);
 	put_offset(t, r, &s);
@@ -211,7 +212,7 @@ static void put_call(struct bpf *b, const struct rec_uring *r, const struct proc
 	fs_put_name(b, t, f.fs);
 	stream_u64(t, r->head.at_ns);
 	snprintf(name, sizeof(name), "%s:%s", aio ? "aio" : "io_uring",
-		aio ? ebpf_aio_name(r->head.row) : ebpf_uring_name(r->head.row));
+		async_name(aio ? ASYNC_AIO : ASYNC_URING, r->head.row));
 	stream_word(t, name);
 	put_fd(t, r);
 	if (type != FILE_UNKNOWN)
