@@ -206,9 +206,13 @@ const struct syscall_desc syscalls[] = {
 	CONTROL(seccomp, 317, 354, 277, CONTROL),
 	CONTROL(ptrace, 101, 26, 117, CONTROL),
 	CONTROL(io_setup, 206, 245, 0, CONTROL),
-	CONTROL(io_submit, 209, 248, 2, 0),
+	CONTROL(io_submit, 209, 248, 2, CONTROL),
+	CONTROL(io_getevents, 208, 247, 4, CONTROL),
+	CONTROL(io_pgetevents, 333, 385, 292, CONTROL),
+	CONTROL(io_destroy, 207, 246, 1, CONTROL),
 	CONTROL(io_uring_setup, 425, 425, 425, CONTROL),
-	CONTROL(io_uring_enter, 426, 426, 426, 0),
+	CONTROL(io_uring_enter, 426, 426, 426, CONTROL),
+	CONTROL(io_uring_register, 427, 427, 427, CONTROL),
 	CONTROL(execve, 59, 11, 221, CONTROL),
 	CONTROL(execveat, 322, 358, 281, CONTROL),
 	CONTROL(socketcall, -1, 102, -1, CONTROL),
@@ -262,6 +266,7 @@ static const struct {
 	{ "lchown", 198 },
 	{ "fchown", 207 },
 	{ "utimensat", 412 },
+	{ "io_pgetevents", 416 },
 };
 
 static const char *const socketcall_name[] = {

@@ -1,6 +1,7 @@
 /*
  * call.c - system call entry and exit to operations
  */
+#include "asked.h"
 #include "tracer.h"
 
 #include <errno.h>
@@ -10,51 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Where things lie in memory, by ABI: struct iovec, msghdr and mmsghdr of socket(7). */
-static const struct layout {
-	uint8_t word, vec, msg_vec, msg_len, mmsg_size, mmsg_bytes;
-} layouts[NABI] = {
-	[ABI_X86_64] = { 8, 16, 16, 24, 64, 56 },
-	[ABI_I386] = { 4, 8, 8, 12, 32, 28 },
-	[ABI_AARCH64] = { 8, 16, 16, 24, 64, 56 },
-};
-
-enum { MAX_VEC = 1024 /* IOV_MAX: more is EINVAL */, MAX_MMSG = 1024 };
-
-static uint64_t word_at(const struct layout *l, const uint8_t *p)
-{
-	uint64_t wide;
-	uint32_t narrow;
-
-	if (l->word == 8)
-		return memcpy(&wide, p, 8), wide;
-	return memcpy(&narrow, p, 4), narrow;
-}
-
-/* Bytes that an iovec array asks for; 0 if it cannot be read. */
-static uint64_t vec_sum(const struct task *k, uint64_t at, uint64_t n)
-{
-	const struct layout *l = &layouts[k->call.abi];
-	uint8_t buf[MAX_VEC * 16];
-	uint64_t sum = 0;
-
-	if (!n || n > MAX_VEC ||
-		task_read(k, at, buf, n * l->vec) != (ssize_t)(n * l->vec))
-		return 0;
-	for (uint64_t i = 0; i < n; i++)
-		sum += word_at(l, buf + i * l->vec + l->word);
-	return sum;
-}
-
-static uint64_t msg_sum(const struct task *k, uint64_t at)
-{
-	const struct layout *l = &layouts[k->call.abi];
-	uint8_t msg[64];
-
-	if (task_read(k, at, msg, l->mmsg_bytes) != l->mmsg_bytes)
-		return 0;
-	return vec_sum(k, word_at(l, msg + l->msg_vec), word_at(l, msg + l->msg_len));
-}
+enum { MAX_MMSG = 1024 };
 
 static uint64_t asked(const struct task *k, const struct syscall_desc *d)
 {
@@ -62,9 +19,9 @@ static uint64_t asked(const struct task *k, const struct syscall_desc *d)
 
 	switch (d->form) {
 	case FORM_VEC:
-		return vec_sum(k, c->arg[1], c->arg[2]);
+		return asked_vec(k, c->arg[1], c->arg[2]);
 	case FORM_MSG:
-		return msg_sum(k, c->arg[1]);
+		return asked_msg(k, c->arg[1]);
 	case FORM_MMSG:
 		return 0; /* each message its own, at the exit */
 	}
@@ -268,6 +225,8 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 	k->call.row = row;
 	k->call.quiet = true;
 	k->process->brings |= !strcmp(syscalls[row].name, "userfaultfd");
+	if (t->awaited)
+		control_closes(t, k);
 	k->call.noted = fast_enter(t, k);
 	if (syscalls[row].form == FORM_CONTROL) {
 		bool leave = control_enter(t, k);
@@ -370,7 +329,7 @@ static void leave_mmsg(struct tracer *t, struct task *k, int64_t ret)
 		uint64_t at = c->arg[1] + i * l->mmsg_size;
 		uint32_t bytes = 0;
 		task_read(k, at + l->mmsg_bytes, &bytes, sizeof(bytes));
-		c->op[0].want = msg_sum(k, at);
+		c->op[0].want = asked_msg(k, at);
 		c->op[0].ret = bytes;
 		if (c->arg[d->flags] & MSG_TRUNC && bytes > c->op[0].want)
 			c->op[0].ret = c->op[0].want;

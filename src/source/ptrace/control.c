@@ -9,6 +9,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -49,6 +50,44 @@ static bool enter_clone3(struct tracer *t, struct task *k)
 	k->clone_at = at;
 	flags &= ~(uint64_t)CLONE_UNTRACED;
 	return tracee_write(k->tid, at, &flags, sizeof(flags)) == 0;
+}
+
+/* What has been answered by now: soon nobody can be asked any more. */
+void control_look(struct tracer *t, const struct task *k)
+{
+	uring_look(t, k);
+	aio_look(t, k);
+}
+
+/* A process has ended, or runs another program. */
+void control_forget(struct tracer *t, const struct process *p)
+{
+	uring_gone(t, p);
+	aio_gone(t, p);
+}
+
+void control_free(struct tracer *t)
+{
+	uring_free(t);
+	aio_free(t);
+	free(t->awaited);
+	t->awaited = NULL;
+}
+
+/* Descriptors are about to go: close(2) and its like. */
+void control_closes(struct tracer *t, struct task *k)
+{
+	static const struct {
+		const char *name;
+		uint8_t from, to;
+	} closing[] = { { "close", 0, 0 }, { "close_range", 0, 1 }, { "dup2", 1, 1 },
+		{ "dup3", 1, 1 } };
+	const uint64_t *arg = k->call.arg;
+
+	for (unsigned i = 0; i < sizeof(closing) / sizeof(*closing); i++)
+		if (!strcmp(syscalls[k->call.row].name, closing[i].name))
+			uring_close(t, k, (uint32_t)arg[closing[i].from],
+				(uint32_t)arg[closing[i].to]);
 }
 
 void control_restore(struct task *k)
@@ -110,23 +149,29 @@ static bool enter_ptrace(struct tracer *t, struct task *k)
 	return false;
 }
 
-static bool enter_async(struct tracer *t, struct task *k)
+static bool enter_answered(struct tracer *t, struct task *k)
 {
-	(void)t;
 	(void)k;
-	return true;
+	return t->sink != NULL;
 }
 
-static void leave_aio(struct tracer *t, struct task *k, int64_t ret)
+/* What is answered is of interest only where we know of what has been asked for. */
+static bool enter_getevents(struct tracer *t, struct task *k)
 {
-	if (ret >= 0)
-		task_note(t, k, NOTE_AIO, k->call.row);
+	aio_look(t, k);
+	return t->awaited != NULL;
 }
 
-static void leave_io_uring(struct tracer *t, struct task *k, int64_t ret)
+static void leave_getevents(struct tracer *t, struct task *k, int64_t ret)
 {
-	if (ret >= 0)
-		task_note(t, k, NOTE_IO_URING, k->call.row);
+	(void)ret;
+	aio_look(t, k);
+}
+
+static bool enter_destroy(struct tracer *t, struct task *k)
+{
+	aio_destroys(t, k);
+	return false;
 }
 
 /*
@@ -141,6 +186,7 @@ static bool enter_exec(struct tracer *t, struct task *k)
 	if (!at && k->process->started && program_is_missing(k))
 		return false;
 	task_check(t, k);
+	control_look(t, k);
 	if (!k->process->started)
 		task_begin(k);
 	return true;
@@ -157,10 +203,14 @@ static const struct control controls[] = {
 	{ "clone3", enter_clone3, leave_clone },
 	{ "seccomp", enter_seccomp, leave_seccomp },
 	{ "ptrace", enter_ptrace, NULL },
-	{ "io_setup", enter_async, leave_aio },
-	{ "io_submit", enter_async, leave_aio },
-	{ "io_uring_setup", enter_async, leave_io_uring },
-	{ "io_uring_enter", enter_async, leave_io_uring },
+	{ "io_setup", enter_answered, aio_made },
+	{ "io_submit", aio_submits, aio_submitted },
+	{ "io_getevents", enter_getevents, leave_getevents },
+	{ "io_pgetevents", enter_getevents, leave_getevents },
+	{ "io_destroy", enter_destroy, NULL },
+	{ "io_uring_setup", enter_answered, uring_made },
+	{ "io_uring_enter", uring_enter, uring_entered },
+	{ "io_uring_register", enter_answered, uring_registered },
 	{ "execve", enter_exec, leave_exec },
 	{ "execveat", enter_exec, leave_exec },
 };

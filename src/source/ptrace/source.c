@@ -120,6 +120,7 @@ static struct tracer *tracer_new(const struct source_args *args)
 static void tracer_free(struct tracer *t)
 {
 	place_free(t->place);
+	control_free(t);
 	tasks_free(t);
 	fast_close(t);
 	fdtab_free(t->fdtab);

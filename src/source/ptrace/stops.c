@@ -33,10 +33,40 @@ static void listen_on(struct tracer *t, struct task *k)
 	queue_resumed(t, k);
 }
 
+struct others {
+	const struct task *than;
+	bool any;
+};
+
+static void is_other(struct tracer *t, struct task *k, void *arg)
+{
+	struct others *o = arg;
+
+	(void)t;
+	o->any |= k != o->than && k->process == o->than->process && !k->exiting;
+}
+
+/* It makes no more requests; the last of its process takes what is under way with it. */
+static void leave_async(struct tracer *t, struct task *k)
+{
+	struct others others = { .than = k };
+
+	if (!t->awaited)
+		return;
+	uring_leave(t, k);
+	if (k->exiting)
+		return;
+	control_look(t, k);
+	tasks_each(t, is_other, &others);
+	if (!others.any)
+		control_forget(t, k->process);
+}
+
 /* Only ever from a stop that we have seen: else its signal would be lost. */
 static void detach(struct tracer *t, struct task *k, int sig)
 {
 	task_flush(t, k);
+	leave_async(t, k);
 	if (!k->exiting)
 		task_verdict(t, k);
 	task_paths(t, k);
@@ -117,6 +147,7 @@ static void on_exit_stop(struct tracer *t, struct task *k)
 	if (t->fast)
 		mend_dead(t, k);
 	call_died(t, k);
+	leave_async(t, k);
 	task_exiting(t, k);
 	go_on(t, k, 0);
 }
@@ -399,6 +430,7 @@ static void on_exec(struct tracer *t, struct task *k)
 	ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &former);
 	if (former != (unsigned long)k->tid && !k->exiting)
 		superseded(t, k);
+	control_forget(t, k->process);
 	fast_exec_begin(t, k, former);
 	uint32_t exe = task_exec(t, k, former);
 	fast_exec(t, k);
@@ -429,6 +461,7 @@ int stops_dispatch(struct tracer *t, struct task *k)
 	if (!WIFSTOPPED(k->status)) {
 		if (t->fast)
 			drain_task(t, k);
+		leave_async(t, k);
 		task_gone(t, k, k->status);
 		if (t->fast)
 			tasks_each(t, release_held, NULL);
@@ -503,6 +536,7 @@ void stops_tick(struct tracer *t)
 {
 	uint64_t now = t->stopping && t->dispatch ? tracer_now(t) : 0;
 
+	uring_tick(t);
 	if (now < t->tick_ns || !now)
 		return;
 	t->tick_ns = now + TICK_NS;

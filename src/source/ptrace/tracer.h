@@ -6,6 +6,9 @@
  *   again.c     calls that our presence has ended, made again
  *   call.c      system call entry and exit to operations
  *   control.c   calls that are no I/O but change how tracing must go on
+ *   uring.c     io_uring: requests and answers in shared memory; aio.c: of Linux AIO
+ *   async.c     both as operations; requests.c: those that are not answered yet
+ *   asked.c     how much vectors and messages ask for
  *   program.c   which program an exec will run
  *   task.c      tasks and processes: birth, exec, death, verification
  *   wait.c      which tracee is served next
@@ -188,6 +191,10 @@ struct task {
 	int64_t signals;  /* of the process, when the account began */
 	int64_t unsure;   /* calls that the kernel may have counted or not */
 
+	struct uring *ring; /* io_uring_enter(2) of it is at hand */
+	uint64_t
+		asked; /* io_submit(2): its first request, as they are counted; 0: none */
+
 	struct task *next; /* in the queue of stopped tasks */
 };
 
@@ -203,7 +210,7 @@ struct tracer {
 	bool follow, wait, filter, countable;
 	bool stopping; /* detach from all */
 	bool dispatch; /* calls can be dispatched: fast/dispatch.c */
-	uint64_t stopping_ns, tick_ns;
+	uint64_t stopping_ns, tick_ns, awaited_ns;
 	bool halted;  /* cannot detach: only stop counting */
 	long options; /* of PTRACE_SEIZE */
 	bool ended;   /* the command has ended */
@@ -211,6 +218,7 @@ struct tracer {
 	char no_patch[100];          /* why there is no fast path; "" if there is */
 	struct fast *fast;           /* NULL: all operations stop */
 	struct foresight *foresight; /* what it will need, until that is there */
+	struct awaited *awaited;     /* NULL: no rings, no contexts */
 	int error;                   /* the first that a sink returned */
 	struct map tasks, processes; /* by id */
 	struct op *found; /* processes attached to, to be told at the first step */
@@ -327,11 +335,37 @@ void again_over(struct task *k);
 void again_never(struct task *k);
 void again_exit(struct task *k, int64_t ret);
 
+/* fast/closes.c: whether each close(2) of the process stops from now on. */
+bool fast_stops_closes(const struct tracer *t, const struct task *k);
+
+/* uring.c, aio.c: see there. */
+void uring_made(struct tracer *t, struct task *k, int64_t fd);
+bool uring_enter(struct tracer *t, struct task *k);
+void uring_entered(struct tracer *t, struct task *k, int64_t ret);
+void uring_leave(struct tracer *t, struct task *k);
+void uring_registered(struct tracer *t, struct task *k, int64_t ret);
+void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to);
+void uring_tick(struct tracer *t);
+void uring_look(struct tracer *t, const struct task *k);
+void uring_gone(struct tracer *t, const struct process *p);
+void uring_free(struct tracer *t);
+void aio_made(struct tracer *t, struct task *k, int64_t ret);
+bool aio_submits(struct tracer *t, struct task *k);
+void aio_submitted(struct tracer *t, struct task *k, int64_t ret);
+void aio_destroys(struct tracer *t, struct task *k);
+void aio_look(struct tracer *t, const struct task *k);
+void aio_gone(struct tracer *t, const struct process *p);
+void aio_free(struct tracer *t);
+
 /* control.c */
 bool control_enter(struct tracer *t, struct task *k);
 void control_leave(struct tracer *t, struct task *k, int64_t ret);
 bool control_hands_over(struct tracer *t, struct task *k);
 void control_restore(struct task *k);
+void control_look(struct tracer *t, const struct task *k);
+void control_forget(struct tracer *t, const struct process *p);
+void control_closes(struct tracer *t, struct task *k);
+void control_free(struct tracer *t);
 
 /* wait.c: the next task that has stopped, with its status. 1, 0 at the end, -errno. */
 int wait_next(struct tracer *t, struct task **out);

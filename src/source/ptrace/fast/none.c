@@ -264,3 +264,9 @@ void dispatch_restore(struct tracer *t, struct task *k)
 	(void)t;
 	(void)k;
 }
+
+bool fast_stops_closes(const struct tracer *t, const struct task *k)
+{
+	return task_stops_always(k) ||
+	       syscall_wanted(&t->want, (unsigned)syscall_by_name("close"));
+}

@@ -1,0 +1,234 @@
+/*
+ * aio.c - Linux AIO: io_submit(2) asks, and the answers come to a ring in the program's
+ * own memory, where it may read them without a call: aio_setup_ring() of fs/aio.c
+ */
+#include "async.h"
+#include "asked.h"
+
+#include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	RING_MAGIC = 0xa10a10a1,
+	EVENTS_MAX = 1 << 22,
+	BATCH = 64,
+	COMMAND_PREADV = 7,
+	COMMAND_PWRITEV = 8,
+};
+
+/* struct aio_ring of fs/aio.c; struct io_event follows, as many as nr. */
+struct ring {
+	uint32_t id, nr, head, tail, magic, compat, incompat, length;
+};
+
+struct aio {
+	struct aio *next;
+	const struct process *process;
+	uint64_t id; /* where its ring is */
+	uint32_t answered, nr;
+	uint64_t asked;
+	struct requests flying;
+};
+
+static bool read_ring(const struct task *k, uint64_t id, struct ring *out)
+{
+	return task_read(k, id, out, sizeof(*out)) == sizeof(*out) &&
+	       out->magic == RING_MAGIC && out->nr && out->nr <= EVENTS_MAX &&
+	       out->tail < out->nr && out->length >= sizeof(*out);
+}
+
+static struct aio *find(const struct tracer *t, const struct process *p, uint64_t id)
+{
+	for (struct aio *a = t->awaited ? t->awaited->contexts : NULL; a; a = a->next)
+		if (a->process == p && a->id == id)
+			return a;
+	return NULL;
+}
+
+static void drop(struct tracer *t, struct aio *a)
+{
+	struct aio **at = &t->awaited->contexts;
+
+	while (*at != a)
+		at = &(*at)->next;
+	*at = a->next;
+	requests_fini(&a->flying);
+	free(a);
+}
+
+static struct aio *add(struct tracer *t, const struct task *k, uint64_t id)
+{
+	struct ring ring;
+	struct aio *a =
+		read_ring(k, id, &ring) && awaited_of(t) ? calloc(1, sizeof(*a)) : NULL;
+
+	if (!a)
+		return NULL;
+	a->process = k->process;
+	a->id = id;
+	a->answered = ring.tail;
+	a->nr = ring.nr;
+	a->next = t->awaited->contexts;
+	t->awaited->contexts = a;
+	return a;
+}
+
+static void answer(
+	struct tracer *t, struct aio *a, const struct io_event *e, uint64_t now)
+{
+	struct request *q = requests_find(&a->flying, e->obj);
+
+	if (!q)
+		return; /* from before we came */
+	async_end(t, q, e->res, now);
+	requests_done(&a->flying, q);
+}
+
+/* What has been answered since the last look: no more than was under way by then. */
+static void look(struct tracer *t, const struct task *k, struct aio *a)
+{
+	struct ring ring;
+
+	if (!read_ring(k, a->id, &ring) || ring.nr != a->nr)
+		return;
+	uint64_t now = tracer_now(t);
+	while (a->answered != ring.tail) {
+		struct io_event e[BATCH];
+		uint32_t end = ring.tail > a->answered ? ring.tail : ring.nr;
+		uint32_t n = end - a->answered < BATCH ? end - a->answered : BATCH;
+		uint64_t at = a->id + ring.length + a->answered * sizeof(*e);
+		if (task_read(k, at, e, n * sizeof(*e)) != (ssize_t)(n * sizeof(*e)))
+			return;
+		for (uint32_t i = 0; i < n; i++)
+			answer(t, a, &e[i], now);
+		a->answered = (a->answered + n) % ring.nr;
+	}
+}
+
+void aio_look(struct tracer *t, const struct task *k)
+{
+	for (struct aio *a = t->awaited ? t->awaited->contexts : NULL; a; a = a->next)
+		if (a->process == k->process)
+			look(t, k, a);
+}
+
+/* io_setup(2): the context is where its argument points to. */
+void aio_made(struct tracer *t, struct task *k, int64_t ret)
+{
+	uint64_t id = 0;
+	size_t word = layouts[k->call.abi].word;
+
+	if (ret < 0 || !async_counts(t, k))
+		return;
+	if (task_read(k, k->call.arg[1], &id, word) != (ssize_t)word || !add(t, k, id))
+		task_note(t, k, NOTE_AIO, k->call.row);
+}
+
+static void put_file(struct tracer *t, struct task *k, struct asked_last *last,
+	struct request *q, const struct iocb *cb)
+{
+	const struct fd_view *v = async_file(t, k, last, (int)cb->aio_fildes);
+	struct op *op = &q->op[0];
+
+	op->fd = (int)cb->aio_fildes;
+	op->file = v->file;
+	if (op->kind != OP_READ && op->kind != OP_WRITE)
+		return;
+	bool vectors = cb->aio_lio_opcode == COMMAND_PREADV ||
+		       cb->aio_lio_opcode == COMMAND_PWRITEV;
+	op->want = vectors ? asked_vec(k, cb->aio_buf, cb->aio_nbytes) : cb->aio_nbytes;
+	bool appends = op->kind == OP_WRITE && v->flags != -1 && v->flags & O_APPEND;
+	if (v->offset != OP_NO_OFFSET && !appends)
+		op->offset = cb->aio_offset;
+}
+
+static void ask(struct tracer *t, struct task *k, struct aio *a, struct asked_last *last,
+	uint64_t at)
+{
+	struct iocb cb;
+	struct request *q = NULL;
+
+	if (task_read(k, at, &cb, sizeof(cb)) == sizeof(cb))
+		q = requests_add(&a->flying, at);
+	if (!q) {
+		async_lost(t, k->process, 1);
+		return;
+	}
+	async_begin(t, k, q, ASYNC_AIO, cb.aio_lio_opcode, tracer_now(t));
+	q->at = ++a->asked;
+	if (async_is_wanted(t, q))
+		put_file(t, k, last, q, &cb);
+}
+
+/* What the kernel may take is read before it does: it may be answered, and used again,
+ * before the call is over. */
+bool aio_submits(struct tracer *t, struct task *k)
+{
+	const struct layout *l = &layouts[k->call.abi];
+	struct asked_last last = { 0 };
+	struct aio *a = NULL;
+	uint64_t n = k->call.arg[1];
+
+	k->asked = 0;
+	if (async_counts(t, k) && !(a = find(t, k->process, k->call.arg[0])))
+		a = add(t, k, k->call.arg[0]);
+	if (!a)
+		return true;
+	look(t, k, a);
+	k->asked = a->asked + 1;
+	for (uint64_t i = 0; i < n && i < a->nr; i++) {
+		uint8_t at[8];
+		if (task_read(k, k->call.arg[2] + i * l->word, at, l->word) != l->word)
+			break;
+		ask(t, k, a, &last, word_at(l, at));
+	}
+	return true;
+}
+
+void aio_submitted(struct tracer *t, struct task *k, int64_t ret)
+{
+	struct aio *a = find(t, k->process, k->call.arg[0]);
+	uint64_t taken = ret > 0 ? (uint64_t)ret : 0;
+
+	if (!a || !k->asked) {
+		if (ret >= 0 && async_counts(t, k))
+			task_note(t, k, NOTE_AIO, k->call.row);
+		return;
+	}
+	if (k->asked + taken <= a->asked)
+		requests_undo(&a->flying, k->asked + taken, k->tid);
+	k->asked = 0;
+	look(t, k, a);
+}
+
+/* io_destroy(2) waits for what is under way, and takes the answers with it. */
+void aio_destroys(struct tracer *t, struct task *k)
+{
+	struct aio *a = find(t, k->process, k->call.arg[0]);
+
+	if (!a)
+		return;
+	look(t, k, a);
+	async_lose(t, k->process, &a->flying, false);
+	drop(t, a);
+}
+
+/* The memory of a process goes, and what is under way with it. */
+void aio_gone(struct tracer *t, const struct process *p)
+{
+	struct aio *a, *next;
+
+	for (a = t->awaited ? t->awaited->contexts : NULL; a; a = next) {
+		next = a->next;
+		if (a->process == p)
+			drop(t, a);
+	}
+}
+
+void aio_free(struct tracer *t)
+{
+	while (t->awaited && t->awaited->contexts)
+		drop(t, t->awaited->contexts);
+}

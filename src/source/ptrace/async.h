@@ -1,0 +1,80 @@
+/*
+ * async.h - what is asked of the kernel without a call for each, shared by uring.c, aio.c
+ */
+#ifndef IOPS_PTRACE_ASYNC_H
+#define IOPS_PTRACE_ASYNC_H
+
+#include "iops/async.h"
+#include "tracer.h"
+
+enum { REQUESTS_MAX = 1 << 20 };
+
+/* Many requests in a row are about one descriptor: it is asked for once. All zero is
+ * empty. */
+struct asked_last {
+	bool is;
+	int fd;
+	struct fd_view view;
+};
+
+/* Asked for, and not answered yet. The first four members are requests.c's own. */
+struct request {
+	uint64_t key; /* what the answer will bear: user_data, the iocb's address */
+	unsigned next, last; /* of the same key, plus 1; last: of the oldest of them */
+	bool used;
+	uint64_t at;    /* its place among those that were asked for */
+	bool silent;    /* is answered only if it fails */
+	bool positions; /* goes by the position of its descriptor */
+	int32_t direct; /* fills this place among the registered files; -1: none */
+	bool two;
+	struct op op[2];
+};
+
+/* Of one ring or context. All zero is empty. */
+struct requests {
+	struct request *all;
+	unsigned cap, n, positions; /* positions: those that go by one */
+	unsigned unused;   /* unused: the first of those, plus 1, by their next */
+	struct map oldest; /* of each key, plus 1 */
+};
+
+/* requests.c. add: NULL where there are too many, or no memory. find: the oldest of a
+ * key. undo: those from that place on, of one task or (0) of all, are not asked for after
+ * all.
+ */
+struct request *requests_add(struct requests *q, uint64_t key);
+struct request *requests_find(const struct requests *q, uint64_t key);
+void requests_done(struct requests *q, struct request *oldest);
+void requests_position(struct requests *q, struct request *r, bool by);
+void requests_undo(struct requests *q, uint64_t from, pid_t tid);
+void requests_fini(struct requests *q);
+
+/* What a tracer knows. Made when a program asks for the first ring or context. */
+struct awaited {
+	struct uring *rings;
+	struct aio *contexts;
+	uint16_t call[NASYNC][256];
+	bool wanted[OP_NKINDS];
+	bool watched; /* a ring is seen by us that may be closed without a stop */
+};
+
+struct awaited *awaited_of(struct tracer *t); /* NULL: no memory */
+bool async_counts(const struct tracer *t, const struct task *k);
+
+/* A request of a task, as far as its number tells. Its file is to be added. */
+void async_begin(struct tracer *t, const struct task *k, struct request *r,
+	enum async which, unsigned number, uint64_t now);
+const struct fd_view *async_file(
+	struct tracer *t, struct task *k, struct asked_last *last, int fd);
+bool async_is_wanted(const struct tracer *t, const struct request *r);
+
+/* It is answered: an operation. */
+void async_end(struct tracer *t, struct request *r, int64_t res, uint64_t now);
+
+/* Nothing will be seen of these any more. ends: their process does, and with it what is
+ * under way. */
+void async_lost(struct tracer *t, const struct process *p, uint64_t n);
+void async_lose(
+	struct tracer *t, const struct process *p, const struct requests *q, bool ends);
+
+#endif

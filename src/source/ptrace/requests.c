@@ -1,0 +1,116 @@
+/*
+ * requests.c - requests that are not answered yet, by the word that the answer will bear
+ *
+ * Programs may give several the same word: the oldest of them is answered first, then.
+ */
+#include "async.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool grow(struct requests *q)
+{
+	unsigned cap = q->cap ? 2 * q->cap : 64;
+	struct request *all =
+		cap > REQUESTS_MAX ? NULL : realloc(q->all, cap * sizeof(*all));
+
+	if (!all)
+		return false;
+	memset(all + q->cap, 0, (cap - q->cap) * sizeof(*all));
+	for (unsigned i = q->cap; i < cap; i++)
+		all[i].next = i + 1 < cap ? i + 2 : 0;
+	q->all = all;
+	q->unused = q->cap + 1;
+	q->cap = cap;
+	return true;
+}
+
+struct request *requests_find(const struct requests *q, uint64_t key)
+{
+	uintptr_t at = map_get(&q->oldest, key, 0);
+
+	return at ? &q->all[at - 1] : NULL;
+}
+
+struct request *requests_add(struct requests *q, uint64_t key)
+{
+	if (!q->unused && !grow(q))
+		return NULL;
+	unsigned at = q->unused;
+	struct request *r = &q->all[at - 1], *oldest = requests_find(q, key);
+	unsigned unused = r->next;
+
+	if (!oldest && map_put(&q->oldest, key, 0, at) < 0)
+		return NULL;
+	*r = (struct request){ .key = key, .last = at, .used = true, .direct = -1 };
+	if (oldest) {
+		q->all[oldest->last - 1].next = at;
+		oldest->last = at;
+	}
+	q->unused = unused;
+	q->n++;
+	return r;
+}
+
+/* Whether it goes by the position of its descriptor. */
+void requests_position(struct requests *q, struct request *r, bool by)
+{
+	q->positions += (unsigned)by - r->positions;
+	r->positions = by;
+}
+
+static void give_back(struct requests *q, struct request *r)
+{
+	requests_position(q, r, false);
+	r->used = false;
+	r->next = q->unused;
+	q->unused = (unsigned)(r - q->all) + 1;
+	q->n--;
+}
+
+void requests_done(struct requests *q, struct request *oldest)
+{
+	unsigned next = oldest->next;
+
+	if (!next) {
+		map_del(&q->oldest, oldest->key, 0);
+	} else {
+		q->all[next - 1].last = oldest->last;
+		map_put(&q->oldest, oldest->key, 0, next); /* is there: needs no memory */
+	}
+	give_back(q, oldest);
+}
+
+/* One that may have older ones of its key. */
+static void take_out(struct requests *q, struct request *r)
+{
+	struct request *oldest = requests_find(q, r->key), *before = oldest;
+	unsigned at = (unsigned)(r - q->all) + 1;
+
+	if (oldest == r) {
+		requests_done(q, r);
+		return;
+	}
+	while (before->next != at)
+		before = &q->all[before->next - 1];
+	before->next = r->next;
+	if (oldest->last == at)
+		oldest->last = (unsigned)(before - q->all) + 1;
+	give_back(q, r);
+}
+
+void requests_undo(struct requests *q, uint64_t from, pid_t tid)
+{
+	for (unsigned i = 0; i < q->cap; i++) {
+		struct request *r = &q->all[i];
+		if (r->used && r->at >= from && (!tid || r->op[0].tid == tid))
+			take_out(q, r);
+	}
+}
+
+void requests_fini(struct requests *q)
+{
+	free(q->all);
+	map_fini(&q->oldest);
+	*q = (struct requests){ 0 };
+}
