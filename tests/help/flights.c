@@ -1,8 +1,10 @@
 /*
- * flights.c - requests that are under way together, and prints, as JSON, what became of them
+ * flights.c - requests that are under way together, and prints, as JSON, what became of
+ * them
  *
- * usage: flights HOW FILE. HOW: batch late over exit kept threads shared fork short direct
- * accept silent splice narrow; of Linux AIO: reap destroy few
+ * usage: flights HOW FILE. HOW: batch late over exit kept threads shared fork short
+ * direct accept silent splice narrow pending; of Linux AIO: reap destroy few, again
+ * (when it is attached to)
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -10,6 +12,7 @@
 #include <linux/aio_abi.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,13 +58,15 @@ static void note(int what, long res)
 
 static void tell(void)
 {
-	const char *comma = "{";
+	const char *comma = "";
+
+	putchar('{');
 
 	for (int i = 0; i < NDONE; i++) {
 		struct sums *s = &done[i].sums;
 		if (s->operations + s->errors)
-			printf("%s\"%s\": [%ld, %ld, %ld]", comma, done[i].name, s->operations,
-				s->errors, s->bytes);
+			printf("%s\"%s\": [%ld, %ld, %ld]", comma, done[i].name,
+				s->operations, s->errors, s->bytes);
 		if (s->operations + s->errors)
 			comma = ", ";
 	}
@@ -126,7 +131,8 @@ static void batch(void)
 	for (int round = 0; round < 200; round++) {
 		for (int i = 0; i < DEPTH; i++) {
 			struct io_uring_sqe *s = next(&r);
-			io_uring_prep_read(s, fd, buf[i], 1 + i, (DEPTH - i) * SIZE - round);
+			io_uring_prep_read(
+				s, fd, buf[i], 1 + i, (DEPTH - i) * SIZE - round);
 			s->user_data = 7;
 		}
 		need(io_uring_submit_and_wait(&r, round % DEPTH + 1) == DEPTH, "submit");
@@ -197,7 +203,8 @@ static void threads(int own)
 	if (!own)
 		ring(&common, 8);
 	for (int i = 0; i < 4; i++)
-		need(!pthread_create(&t[i], NULL, work, own ? t : NULL), "pthread_create");
+		need(!pthread_create(&t[i], NULL, work, own ? t : NULL),
+			"pthread_create");
 	for (int i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
 }
@@ -269,7 +276,8 @@ static void direct(void)
 		io_uring_prep_read(s, i, buf[i], 500 + i, 0);
 		s->flags |= IOSQE_FIXED_FILE;
 		s->user_data = 1;
-		need(io_uring_submit_and_wait(&r, 2) == 2 && reap(&r, what) == 2, "submit");
+		need(io_uring_submit_and_wait(&r, 2) == 2 && reap(&r, what) == 2,
+			"submit");
 	}
 	io_uring_queue_exit(&r);
 }
@@ -284,7 +292,8 @@ static void accepts(void)
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	need(!bind(fd, (void *)&a, len) && !listen(fd, 8) && !getsockname(fd, (void *)&a, &len),
+	need(!bind(fd, (void *)&a, len) && !listen(fd, 8) &&
+			!getsockname(fd, (void *)&a, &len),
 		"listen");
 	ring(&r, DEPTH);
 	struct io_uring_sqe *s = next(&r);
@@ -294,7 +303,8 @@ static void accepts(void)
 	for (int i = 0; i < 5; i++) {
 		struct io_uring_cqe *c;
 		int to = socket(AF_INET, SOCK_STREAM, 0);
-		need(!connect(to, (void *)&a, len) && !io_uring_wait_cqe(&r, &c), "connect");
+		need(!connect(to, (void *)&a, len) && !io_uring_wait_cqe(&r, &c),
+			"connect");
 		need(reap(&r, what) == 1, "accept");
 	}
 	io_uring_queue_exit(&r);
@@ -332,7 +342,8 @@ static void spliced(void)
 		struct io_uring_sqe *s = next(&r);
 		io_uring_prep_splice(s, fd, i * 1000, p[1], -1, 1000 + i, 0);
 		s->user_data = 0;
-		need(io_uring_submit_and_wait(&r, 1) == 1 && reap(&r, what) == 1, "submit");
+		need(io_uring_submit_and_wait(&r, 1) == 1 && reap(&r, what) == 1,
+			"submit");
 	}
 	io_uring_queue_exit(&r);
 }
@@ -357,6 +368,29 @@ static void narrow(void)
 	io_uring_queue_exit(&r);
 }
 
+/* What waits in a ring goes with it, and takes nothing any more. */
+static void pending(void)
+{
+	int p[2];
+	char c = 0;
+
+	need(!pipe(p), "pipe");
+	for (int i = 0; i < 5; i++) {
+		struct io_uring r;
+		ring(&r, DEPTH);
+		io_uring_prep_read(next(&r), p[0], buf[0], 1, 0);
+		need(io_uring_submit(&r) == 1, "submit");
+		usleep(20000);
+		io_uring_queue_exit(&r);
+		usleep(50000);
+		need(write(p[1], "x", 1) == 1, "write");
+		usleep(20000);
+		need(!fcntl(p[0], F_SETFL, O_NONBLOCK), "fcntl");
+		need(read(p[0], &c, 1) == 1 && c == 'x', "read");
+		need(!fcntl(p[0], F_SETFL, 0), "fcntl");
+	}
+}
+
 /* Of Linux AIO. The ring as user_io_getevents() of libaio reads it. */
 struct aio_ring {
 	unsigned id, nr;
@@ -365,8 +399,24 @@ struct aio_ring {
 	struct io_event event[];
 };
 
+static bool traced(void)
+{
+	char line[200];
+	int pid = 0;
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof(line), f) &&
+		sscanf(line, "TracerPid: %d", &pid) != 1)
+		;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
 static void aio(const char *how)
 {
+	bool again = !strcmp(how, "again");
+
 	aio_context_t ctx = 0;
 	struct iocb cb[DEPTH], *list[DEPTH];
 	int fd = make();
@@ -374,6 +424,13 @@ static void aio(const char *how)
 	if (syscall(SYS_io_setup, DEPTH, &ctx) < 0)
 		exit(2);
 	struct aio_ring *ring = (struct aio_ring *)ctx;
+	if (again) {
+		puts("ready");
+		fflush(stdout);
+		while (!traced())
+			usleep(10000);
+		usleep(300000);
+	}
 	for (int round = 0; round < 100; round++) {
 		memset(cb, 0, sizeof(cb));
 		for (int i = 0; i < DEPTH; i++) {
@@ -387,7 +444,8 @@ static void aio(const char *how)
 		int want = DEPTH;
 		if (!strcmp(how, "few")) {
 			want = round % DEPTH;
-			cb[want].aio_fildes = 999; /* EBADF: the kernel takes those before it */
+			cb[want].aio_fildes =
+				999; /* EBADF: the kernel takes those before it */
 		}
 		int taken = (int)syscall(SYS_io_submit, ctx, DEPTH, list);
 		need(taken == (want ? want : -1), "io_submit");
@@ -396,7 +454,8 @@ static void aio(const char *how)
 			if (head == ring->tail)
 				continue;
 			const struct io_event *e = &ring->event[head];
-			note(((struct iocb *)e->obj - cb) % 2 ? AIO_READS : AIO_WRITES, e->res);
+			note(((struct iocb *)e->obj - cb) % 2 ? AIO_READS : AIO_WRITES,
+				e->res);
 			ring->head = (head + 1) % ring->nr;
 			n++;
 		}
@@ -431,7 +490,10 @@ int main(int argc, char **argv)
 		spliced();
 	else if (!strcmp(how, "narrow"))
 		narrow();
-	else if (!strcmp(how, "reap") || !strcmp(how, "destroy") || !strcmp(how, "few"))
+	else if (!strcmp(how, "pending"))
+		pending();
+	else if (!strcmp(how, "reap") || !strcmp(how, "destroy") || !strcmp(how, "few") ||
+		 !strcmp(how, "again"))
 		aio(how);
 	else
 		return 2;

@@ -165,6 +165,7 @@ static void index_32(void **state)
 		{ "lchown32", "lchown" },
 		{ "fchown32", "fchown" },
 		{ "utimensat_time64", "utimensat" },
+		{ "io_pgetevents_time64", "io_pgetevents" },
 		{ "setuid32", "setuid" },
 		{ "setreuid32", "setreuid" },
 		{ "setresuid32", "setresuid" },

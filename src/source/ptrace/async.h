@@ -26,6 +26,7 @@ struct request {
 	bool silent;    /* is answered only if it fails */
 	bool positions; /* goes by the position of its descriptor */
 	int32_t direct; /* fills this place among the registered files; -1: none */
+	int32_t place;  /* is about the file that will be there */
 	bool two;
 	struct op op[2];
 };

@@ -226,7 +226,7 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 	k->call.quiet = true;
 	k->process->brings |= !strcmp(syscalls[row].name, "userfaultfd");
 	if (t->awaited)
-		control_closes(t, k);
+		control_async(t, k);
 	k->call.noted = fast_enter(t, k);
 	if (syscalls[row].form == FORM_CONTROL) {
 		bool leave = control_enter(t, k);

@@ -74,8 +74,8 @@ void control_free(struct tracer *t)
 	t->awaited = NULL;
 }
 
-/* Descriptors are about to go: close(2) and its like. */
-void control_closes(struct tracer *t, struct task *k)
+/* Before any call: descriptors may be about to go, by close(2) and its like. */
+void control_async(struct tracer *t, struct task *k)
 {
 	static const struct {
 		const char *name;
@@ -84,6 +84,7 @@ void control_closes(struct tracer *t, struct task *k)
 		{ "dup3", 1, 1 } };
 	const uint64_t *arg = k->call.arg;
 
+	uring_check(t);
 	for (unsigned i = 0; i < sizeof(closing) / sizeof(*closing); i++)
 		if (!strcmp(syscalls[k->call.row].name, closing[i].name))
 			uring_close(t, k, (uint32_t)arg[closing[i].from],

@@ -42,7 +42,9 @@ struct request *requests_add(struct requests *q, uint64_t key)
 
 	if (!oldest && map_put(&q->oldest, key, 0, at) < 0)
 		return NULL;
-	*r = (struct request){ .key = key, .last = at, .used = true, .direct = -1 };
+	*r = (struct request){
+		.key = key, .last = at, .used = true, .direct = -1, .place = -1
+	};
 	if (oldest) {
 		q->all[oldest->last - 1].next = at;
 		oldest->last = at;

@@ -536,7 +536,6 @@ void stops_tick(struct tracer *t)
 {
 	uint64_t now = t->stopping && t->dispatch ? tracer_now(t) : 0;
 
-	uring_tick(t);
 	if (now < t->tick_ns || !now)
 		return;
 	t->tick_ns = now + TICK_NS;

@@ -210,7 +210,7 @@ struct tracer {
 	bool follow, wait, filter, countable;
 	bool stopping; /* detach from all */
 	bool dispatch; /* calls can be dispatched: fast/dispatch.c */
-	uint64_t stopping_ns, tick_ns, awaited_ns;
+	uint64_t stopping_ns, tick_ns;
 	bool halted;  /* cannot detach: only stop counting */
 	long options; /* of PTRACE_SEIZE */
 	bool ended;   /* the command has ended */
@@ -345,7 +345,7 @@ void uring_entered(struct tracer *t, struct task *k, int64_t ret);
 void uring_leave(struct tracer *t, struct task *k);
 void uring_registered(struct tracer *t, struct task *k, int64_t ret);
 void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to);
-void uring_tick(struct tracer *t);
+void uring_check(struct tracer *t);
 void uring_look(struct tracer *t, const struct task *k);
 void uring_gone(struct tracer *t, const struct process *p);
 void uring_free(struct tracer *t);
@@ -364,7 +364,7 @@ bool control_hands_over(struct tracer *t, struct task *k);
 void control_restore(struct task *k);
 void control_look(struct tracer *t, const struct task *k);
 void control_forget(struct tracer *t, const struct process *p);
-void control_closes(struct tracer *t, struct task *k);
+void control_async(struct tracer *t, struct task *k);
 void control_free(struct tracer *t);
 
 /* wait.c: the next task that has stopped, with its status. 1, 0 at the end, -errno. */

@@ -26,6 +26,9 @@ static void answer(
 	if (!q)
 		return; /* from another ring: IORING_OP_MSG_RING */
 	if (!notice) {
+		/* Linked to one before it that has put the file there. */
+		if (q->place >= 0 && (uint32_t)q->place < r->nfile)
+			q->op[0].file = r->file[q->place];
 		if (q->op[0].kind == OP_OPEN && c->res >= 0 && q->direct < 0)
 			q->op[0].fd = c->res;
 		async_end(t, q, c->res, now);
@@ -281,27 +284,26 @@ void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to)
 }
 
 /*
- * Where closes do not stop: rings that are gone must not live on because of us. At most
- * each millisecond, when something stops.
+ * Where closes do not stop: a ring that is gone must not live on because of us, and take
+ * what the call at hand is about.
  */
-void uring_tick(struct tracer *t)
+void uring_check(struct tracer *t)
 {
-	uint64_t now = t->awaited && t->awaited->watched ? tracer_now(t) : 0;
 	struct uring *r, *next;
+	bool watched = false;
 
-	if (now < t->awaited_ns || !now)
+	if (!t->awaited || !t->awaited->watched)
 		return;
-	t->awaited_ns = now + TICK_NS;
-	t->awaited->watched = false;
 	for (r = t->awaited->rings; r; r = next) {
 		next = r->next;
 		if (!r->view.sq || r->kept || !r->process)
 			continue;
 		if (uring_has(r->process->pid, r->fd))
-			t->awaited->watched = true;
+			watched = true;
 		else
 			end(t, r, false);
 	}
+	t->awaited->watched = watched;
 }
 
 void uring_look(struct tracer *t, const struct task *k)

@@ -68,6 +68,8 @@ static void put_registered(
 	uint32_t place = (uint32_t)s->fd;
 
 	op->file = place < r->nfile ? r->file[place] : 0;
+	if (!op->file)
+		q->place = s->fd;
 	uint8_t type = names_file(a->t->names, op->file)->type;
 	if ((type == FILE_REGULAR || type == FILE_BLOCK) && s->off != UINT64_MAX)
 		op->offset = (int64_t)s->off;

@@ -6,20 +6,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static bool write_shape(const struct task *k)
+{
+	const uint8_t stops = SHAPE_PASS;
+	int mem = mem_open(k->tid);
+	bool set =
+		mem >= 0 && !mem_write(mem, SHAPES_AT + SYS_close, &stops, sizeof(stops));
+
+	if (mem >= 0)
+		close(mem);
+	return set;
+}
+
 /* Those that the hook has begun by now are in its ring. */
 bool fast_stops_closes(const struct tracer *t, const struct task *k)
 {
-	const uint8_t stops = SHAPE_PASS;
-	bool seen = k->dispatched || k->sealed;
+	bool stops = task_stops_always(k) || k->dispatched || k->sealed ||
+		     syscall_wanted(&t->want, (unsigned)syscall_by_name("close"));
 
-	if (!t->fast)
-		return task_stops_always(k) ||
-		       syscall_wanted(&t->want, (unsigned)syscall_by_name("close"));
-	int mem = seen && k->space && k->space->state == SPACE_READY ? mem_open(k->tid)
-								     : -1;
-	if (mem < 0)
-		return false;
-	bool set = !mem_write(mem, SHAPES_AT + SYS_close, &stops, sizeof(stops));
-	close(mem);
-	return set;
+	if (!t->fast || !k->space)
+		return stops;
+	k->space->closes_stop = true; /* also once it is set up */
+	return (k->space->state != SPACE_READY || write_shape(k)) && stops;
 }

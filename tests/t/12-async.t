@@ -1,0 +1,108 @@
+#!/bin/sh
+# shellcheck disable=SC2086
+# Requests of io_uring and of Linux AIO, read where they are asked for and answered.
+# (By eBPF: 37-bpf.t.)
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+
+# What a helper did, call by call: operations, errors, bytes; what it asked for, if it says.
+cat >compare.py <<'END'
+import json
+want, j = json.load(open("want.json")), json.load(open("u.json"))
+kinds = ("read", "write", "sync", "meta")
+for w in want.values():
+    if len(w) == 2:
+        w.insert(1, 0)
+got = {}
+for r in j["by"]["call"]:
+    if ":" in r["call"] and not r["call"].endswith(":peek"):
+        two = 2 if "SPLICE" in r["call"] else 1
+        got[r["call"]] = [sum(r[k][x] for k in kinds if k in r) // two for x in ("operations", "errors")] + \
+            [sum(r[k][x] for k in kinds[:2]) // two for x in ("bytes", "requested_bytes")][:max(map(len, want.values()), default=0) - 2]
+        assert "SPLICE" not in r["call"] or r["all"]["operations"] == got[r["call"]][0], r
+assert got == want, (got, want)
+v = j["run"]["verified"]
+assert v["threads"] == v["matched"] > 0, v
+END
+cat >whole.py <<'END'
+exec(open("compare.py").read())
+assert (j["run"]["notes"], j["run"]["complete"], j["run"]["lost"]) == ([], True, 0), j["run"]
+for r in j["by"]["call"]:
+    if ":" in r["call"]:
+        for k in kinds:
+            assert k not in r or r[k]["operations"] + r[k]["errors"] == 0 or "latency_ns" in r[k], r
+END
+
+if "$HELP/uring" file >/dev/null 2>&1; then
+	for mode in $MODES --no-filter; do
+		[ $mode = default ] && mode=
+		for how in plain async; do
+			"$IOPS" run $mode -e all --json -o u.json -- "$HELP/uring" $how "$DIR/file" >want.json
+			ok "every request of io_uring, $how $mode" /usr/bin/python3 whole.py
+		done
+		for how in batch late over exit kept threads shared fork short direct accept splice narrow; do
+			timeout 60 "$IOPS" run $mode -e all --json -o u.json -- "$HELP/flights" $how "$DIR/file" >want.json
+			ok "under way together, $how $mode" /usr/bin/python3 whole.py
+		done
+		for how in late over exit kept threads fork; do
+			timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" $how "$DIR/file" >want.json
+			ok "... where closes are not asked for, $how $mode" /usr/bin/python3 whole.py
+		done
+		timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" silent "$DIR/file" >want.json
+		ok "those that are not answered: the one that failed is told $mode" /usr/bin/python3 compare.py
+		is "... the others are lost" "$(json u.json 'j["run"]["lost"], j["run"]["complete"]')" "(2, False)"
+		status "what waits in a ring that is closed takes nothing $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" pending "$DIR/file"
+	done
+	"$IOPS" run -e all -l u.iops -o /dev/null -- "$HELP/uring" "$DIR/file" >/dev/null
+	"$IOPS" export --to jsonl u.iops >u.jsonl
+	ok "offsets, also of the position, and files, also registered ones" /usr/bin/python3 - "$DIR" <<-'END'
+		import json, sys
+		rows = [json.loads(l) for l in open("u.jsonl")]
+		uring = [r for r in rows if r["call"].startswith("io_uring")]
+		w = [r["offset"] for r in uring if r["call"] == "io_uring:WRITE" and r["path"] == sys.argv[1] + "/file"]
+		assert w == [i * 4096 for i in range(50)], w
+		p = [r["offset"] for r in uring if r["path"] == sys.argv[1] + "/file.position"]
+		assert p[:5] == [i * 512 for i in range(5)], p
+		f = [(r["path"], r["offset"]) for r in uring if r["call"] == "io_uring:WRITE_FIXED"]
+		assert f == [(sys.argv[1] + "/file", i * 2048) for i in range(7)], f
+		o = [(r["path"], r["errno"]) for r in uring if r["call"] == "io_uring:OPENAT"]
+		assert o == [(sys.argv[1] + "/file", None)] * 3 + [("/does/not/exist", "ENOENT")], o
+	END
+	"$IOPS" run -e all --json -o u.json -- "$HELP/flights" direct "$DIR/file" >want.json
+	is "what was opened among the registered files has a name" \
+		"$(json u.json '[r["read"]["bytes"] for r in j["by"]["file"] if (r["path"] or "").endswith("/file")]')" "[4028]"
+	"$IOPS" run --json -o u.json -- "$HELP/uring" sqpoll "$DIR/file" >want.json
+	is "requests that a thread of the kernel takes are said not to be seen" "$(json u.json '[n["note"] for n in j["run"]["notes"]], j["run"]["complete"]')" "(['io_uring'], False)"
+	for opt in --no-patch --patch-after=40; do
+		for how in batch late threads shared; do
+			sh -c 'sleep 0.4; exec "$0" "$@" >want.json' "$HELP/flights" $how "$DIR/file" & pid=$!
+			timeout 60 "$IOPS" attach $opt --json -o u.json $pid
+			wait $pid
+			ok "attached to before, $how $opt" /usr/bin/python3 whole.py
+		done
+	done
+else
+	skip "io_uring is not allowed here"
+fi
+
+if "$HELP/aio" file >/dev/null 2>&1; then
+	for mode in $MODES --no-filter; do
+		[ $mode = default ] && mode=
+		"$IOPS" run $mode --json -o u.json -- "$HELP/aio" "$DIR/file" >want.json
+		ok "every request of Linux AIO $mode" /usr/bin/python3 whole.py
+		for how in reap destroy few; do
+			timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" $how "$DIR/file" >want.json
+			ok "answers that are read without a call, $how $mode" /usr/bin/python3 whole.py
+		done
+	done
+	"$HELP/flights" again "$DIR/file" >want.json & pid=$!
+	until [ -s want.json ]; do sleep 0.05; done
+	"$IOPS" attach --json -o u.json $pid
+	is "a context from before an attach: from then on" "$(json u.json 'sorted((r["call"], r["read"]["operations"], r["write"]["bytes"]) for r in j["by"]["call"] if r["call"][:4] == "aio:"), [n["note"] for n in j["run"]["notes"]], j["run"]["complete"]')" \
+		"([('aio:pread', 1600, 0), ('aio:pwrite', 0, 184000)], ['aio'], False)"
+	wait $pid
+	is "what was answered is not seen by who asks for nothing of it" "$("$IOPS" run -e sync --json -o u.json -- "$HELP/flights" reap "$DIR/file" >/dev/null; json u.json '[r["call"] for r in j["by"]["call"]]')" "[]"
+else
+	skip "Linux AIO is not allowed here"
+fi
+plan
