@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/close_range.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
@@ -85,6 +86,9 @@ void control_async(struct tracer *t, struct task *k)
 	const uint64_t *arg = k->call.arg;
 
 	uring_check(t);
+	if (!strcmp(syscalls[k->call.row].name, "close_range") &&
+		arg[2] & CLOSE_RANGE_CLOEXEC)
+		return; /* at the next exec */
 	for (unsigned i = 0; i < sizeof(closing) / sizeof(*closing); i++)
 		if (!strcmp(syscalls[k->call.row].name, closing[i].name))
 			uring_close(t, k, (uint32_t)arg[closing[i].from],

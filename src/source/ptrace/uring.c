@@ -53,7 +53,8 @@ static void look(struct tracer *t, struct uring *r)
 	if (!cq)
 		return;
 	uint64_t now = tracer_now(t);
-	for (uint32_t tail = uring_word(cq, p->cq_off.tail); r->answered != tail;) {
+	uint32_t tail = uring_word(cq, p->cq_off.tail);
+	for (uint32_t n = 0; r->answered != tail && n < 2 * p->cq_entries; n++) {
 		struct io_uring_cqe c;
 		size_t at = (r->answered & (p->cq_entries - 1)) << wide;
 		memcpy(&c, cq + p->cq_off.cqes + at * sizeof(c), sizeof(c));
@@ -270,16 +271,31 @@ void uring_registered(struct tracer *t, struct task *k, int64_t ret)
 	}
 }
 
-/* About to close descriptors from ... to. */
+static bool is_registered(const struct uring *r)
+{
+	bool is = false;
+
+	for (unsigned i = 0; i < REGISTERED_RINGS; i++)
+		is |= r->registered[i].tid != 0;
+	return is;
+}
+
+/* About to close descriptors from ... to. A ring that is registered needs none. */
 void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to)
 {
 	struct uring *r, *next;
 
 	for (r = t->awaited ? t->awaited->rings : NULL; r; r = next) {
 		next = r->next;
-		if (r->process == k->process && (uint64_t)r->fd >= from &&
-			(uint64_t)r->fd <= to)
+		if (r->process != k->process || r->fd < 0 || (uint64_t)r->fd < from ||
+			(uint64_t)r->fd > to)
+			continue;
+		if (is_registered(r) && uring_show(r)) {
+			r->kept = true;
+			r->fd = -1;
+		} else {
 			end(t, r, false);
+		}
 	}
 }
 

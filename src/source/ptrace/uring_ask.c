@@ -15,32 +15,34 @@ enum form {
 	SAYS_MESSAGE,
 	SAYS_TWO,
 	SAYS_PATH,    /* relative to a descriptor */
+	SAYS_LINK,    /* likewise, in the place of the offset */
+	SAYS_NAME,    /* a path alone, in the third place */
 	SAYS_ADDRESS, /* fallocate(2): the length, in the place of the address */
 	SAYS_OFFSET,  /* ftruncate(2): likewise */
 	SAYS_SOCKET,  /* no descriptor is in it: makes one */
 };
 
-static const uint8_t says[OP_LIMIT] = {
+static const uint8_t says[URING_LIMIT] = {
 	[IORING_OP_READV] = SAYS_VECTOR,
 	[IORING_OP_WRITEV] = SAYS_VECTOR,
-	[OP_READV_FIXED] = SAYS_VECTOR,
-	[OP_WRITEV_FIXED] = SAYS_VECTOR,
+	[URING_READV_FIXED] = SAYS_VECTOR,
+	[URING_WRITEV_FIXED] = SAYS_VECTOR,
 	[IORING_OP_READ_FIXED] = SAYS_LENGTH,
 	[IORING_OP_WRITE_FIXED] = SAYS_LENGTH,
 	[IORING_OP_READ] = SAYS_LENGTH,
 	[IORING_OP_WRITE] = SAYS_LENGTH,
-	[OP_READ_MULTISHOT] = SAYS_LENGTH,
+	[URING_READ_MULTISHOT] = SAYS_LENGTH,
 	[IORING_OP_SEND] = SAYS_LENGTH,
 	[IORING_OP_RECV] = SAYS_LENGTH,
 	[IORING_OP_SEND_ZC] = SAYS_LENGTH,
-	[OP_RECV_ZC] = SAYS_LENGTH,
+	[URING_RECV_ZC] = SAYS_LENGTH,
 	[IORING_OP_SENDMSG] = SAYS_MESSAGE,
 	[IORING_OP_RECVMSG] = SAYS_MESSAGE,
 	[IORING_OP_SENDMSG_ZC] = SAYS_MESSAGE,
 	[IORING_OP_SPLICE] = SAYS_TWO,
 	[IORING_OP_TEE] = SAYS_TWO,
 	[IORING_OP_FALLOCATE] = SAYS_ADDRESS,
-	[OP_FTRUNCATE] = SAYS_OFFSET,
+	[URING_FTRUNCATE] = SAYS_OFFSET,
 	[IORING_OP_OPENAT] = SAYS_PATH,
 	[IORING_OP_OPENAT2] = SAYS_PATH,
 	[IORING_OP_STATX] = SAYS_PATH,
@@ -48,7 +50,11 @@ static const uint8_t says[OP_LIMIT] = {
 	[IORING_OP_UNLINKAT] = SAYS_PATH,
 	[IORING_OP_MKDIRAT] = SAYS_PATH,
 	[IORING_OP_LINKAT] = SAYS_PATH,
+	[IORING_OP_SYMLINKAT] = SAYS_LINK,
+	[IORING_OP_SETXATTR] = SAYS_NAME,
+	[IORING_OP_GETXATTR] = SAYS_NAME,
 	[IORING_OP_SOCKET] = SAYS_SOCKET,
+	[URING_PIPE] = SAYS_SOCKET,
 };
 
 /* Who asks, when, and of what last. */
@@ -102,15 +108,12 @@ static void put_file(struct asking *a, struct request *q, const struct io_uring_
 		put_descriptor(a, q, s);
 }
 
-static void put_path(
-	const struct asking *a, struct request *q, const struct io_uring_sqe *s)
+static void put_path(const struct asking *a, struct request *q, int dirfd, uint64_t at)
 {
 	char path[PATH_MAX];
 
-	if (!s->addr || task_string(a->k, s->addr, path, sizeof(path)) < 0)
-		return;
-	if (*path)
-		q->op[0].file = fdtab_path(a->t->fdtab, &a->k->fd, s->fd, path);
+	if (at && task_string(a->k, at, path, sizeof(path)) >= 0 && *path)
+		q->op[0].file = fdtab_path(a->t->fdtab, &a->k->fd, dirfd, path);
 }
 
 /* splice(2): its fd is the one that is written to. */
@@ -150,7 +153,7 @@ static void put(struct asking *a, struct request *q, const struct io_uring_sqe *
 	struct op *op = &q->op[0];
 
 	q->direct = direct_of(q, s);
-	switch (s->opcode < OP_LIMIT ? says[s->opcode] : SAYS_FILE) {
+	switch (s->opcode < URING_LIMIT ? says[s->opcode] : SAYS_FILE) {
 	case SAYS_VECTOR:
 		op->want = asked_vec(a->k, s->addr, s->len);
 		break;
@@ -167,7 +170,13 @@ static void put(struct asking *a, struct request *q, const struct io_uring_sqe *
 		op->want = s->off;
 		break;
 	case SAYS_PATH:
-		put_path(a, q, s);
+		put_path(a, q, s->fd, s->addr);
+		return;
+	case SAYS_LINK:
+		put_path(a, q, s->fd, s->addr2);
+		return;
+	case SAYS_NAME:
+		put_path(a, q, AT_FDCWD, s->addr3);
 		return;
 	case SAYS_TWO:
 		put_two(a, q, s);
