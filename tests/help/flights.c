@@ -5,6 +5,8 @@
  * usage: flights HOW FILE. HOW: batch late over exit kept threads shared fork short
  * direct accept silent splice narrow pending; of Linux AIO: reap destroy few, again
  * (when it is attached to)
+ *        flights loop N DEPTH: N reads of 4 KiB of a file, DEPTH at a time; prints ns
+ * each
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -19,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { DEPTH = 32, SIZE = 4096 };
@@ -464,8 +467,40 @@ static void aio(const char *how)
 		need(!syscall(SYS_io_destroy, ctx), "io_destroy");
 }
 
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void loop(long n, int depth)
+{
+	struct io_uring r;
+
+	path = "flights.tmp";
+	int fd = make();
+	unlink(path);
+	ring(&r, DEPTH);
+	double from = now();
+	for (long i = 0; i < n; i += depth) {
+		for (int j = 0; j < depth; j++)
+			io_uring_prep_read(next(&r), fd, buf[j], SIZE, j * SIZE);
+		need(io_uring_submit_and_wait(&r, depth) == depth, "submit");
+		for (int got = 0; got < depth;)
+			got += reap(&r, NULL);
+	}
+	printf("%.0f\n", (now() - from) / (double)n);
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 4 && !strcmp(argv[1], "loop") && atoi(argv[3]) > 0 &&
+		atoi(argv[3]) <= DEPTH) {
+		loop(atol(argv[2]), atoi(argv[3]));
+		return 0;
+	}
 	const char *how = argc == 3 ? argv[1] : "";
 
 	path = argc == 3 ? argv[2] : "";
