@@ -25,10 +25,11 @@
  *   report/         what is shown of the sums: column -> lines -> table, json, csv,
  *                   histogram; diff; reread: a JSON report back to sums
  *   base/           what all of them stand on: names, map, hist, units, diag, syscalls,
- *                   fdtab and fdtrack (descriptors to files), mounts, input, wire, text,
- *                   anon, slurp (small files), late (libraries), groups (of processes),
- *                   process (who lives), cpu (where a fork begins), beside (children
- *                   that share memory), prefault (memory asked for at once), fds
+ *                   async (requests of io_uring and AIO), fdtab and fdtrack (descriptors
+ *                   to files), mounts, input, wire, text, anon, slurp (small files), late
+ *                   (libraries), groups (of processes), process (who lives), cpu (where a
+ *                   fork begins), beside (children that share memory), prefault (memory
+ *                   asked for at once), fds
  *
  * An operation is a struct op (op.h): sources make them, sinks take them, nobody keeps
  * them. Arrows go one way, downwards: tests/arrows.sh proves it.
