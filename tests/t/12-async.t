@@ -71,6 +71,11 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 	"$IOPS" run -e all --json -o u.json -- "$HELP/flights" direct "$DIR/file" >want.json
 	is "what was opened among the registered files has a name" \
 		"$(json u.json '[r["read"]["bytes"] for r in j["by"]["file"] if (r["path"] or "").endswith("/file")]')" "[4028]"
+	for how in direct splice silent; do
+		"$IOPS" run -e all -l u.iops --json -o u.json -- "$HELP/flights" $how "$DIR/file" >/dev/null
+		"$IOPS" report --json -o log.json u.iops
+		is "a log tells the same, $how" "$(/usr/bin/python3 -c 'import json; a, b = (json.load(open(f)) for f in ("u.json", "log.json")); print([k for k in a | b if a.get(k) != b.get(k)])')" "['reported_at']"
+	done
 	"$IOPS" run --json -o u.json -- "$HELP/uring" sqpoll "$DIR/file" >want.json
 	is "requests that a thread of the kernel takes are said not to be seen" "$(json u.json '[n["note"] for n in j["run"]["notes"]], j["run"]["complete"]')" "(['io_uring'], False)"
 	for opt in --no-patch --patch-after=40; do

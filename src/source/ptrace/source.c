@@ -254,7 +254,7 @@ static void note_async(struct tracer *t, struct task *k)
 	unsigned what = process_async(k->process->pid);
 
 	if (what & PROCESS_URING)
-		task_note(t, k, NOTE_IO_URING, 0);
+		uring_unread(t, k);
 	if (what & PROCESS_AIO)
 		task_note(t, k, NOTE_AIO, 0);
 }

@@ -335,10 +335,18 @@ void again_over(struct task *k);
 void again_never(struct task *k);
 void again_exit(struct task *k, int64_t ret);
 
-/* fast/closes.c: whether each close(2) of the process stops from now on. */
+/* fast/shapes.c: whether each close(2) of the process stops from now on; that its
+ * io_uring_enter(2) need not, as we could not read its rings. The rest is for fast/
+ * alone.
+ */
+enum { OWN_CLOSES = 1, OWN_ENTERS = 2 };
 bool fast_stops_closes(const struct tracer *t, const struct task *k);
+void fast_frees_enters(const struct tracer *t, const struct task *k, bool on);
+uint8_t shape_of(const struct fast *f, const struct space *sp, uint64_t nr);
+void shapes_own(const struct space *sp, uint8_t shape[NSHAPES]);
 
 /* uring.c, aio.c: see there. */
+void uring_unread(struct tracer *t, struct task *k);
 void uring_made(struct tracer *t, struct task *k, int64_t fd);
 bool uring_enter(struct tracer *t, struct task *k);
 void uring_entered(struct tracer *t, struct task *k, int64_t ret);

@@ -137,6 +137,19 @@ static struct uring *find(
 	return r ? r : alias_of(t, k->process, fd);
 }
 
+/* It has a ring that we cannot read: to stop there would be in vain, if it has no other.
+ */
+void uring_unread(struct tracer *t, struct task *k)
+{
+	bool others = false;
+
+	for (struct uring *r = t->awaited ? t->awaited->rings : NULL; r; r = r->next)
+		others |= r->process != NULL;
+	if (!others)
+		fast_frees_enters(t, k, true);
+	task_note(t, k, NOTE_IO_URING, k->call.row < 0 ? 0 : (uint16_t)k->call.row);
+}
+
 void uring_made(struct tracer *t, struct task *k, int64_t fd)
 {
 	struct uring *r = NULL, *old;
@@ -154,6 +167,7 @@ void uring_made(struct tracer *t, struct task *k, int64_t fd)
 		t->awaited->rings = r;
 		r->kept = fast_stops_closes(t, k);
 		if (uring_show(r)) {
+			fast_frees_enters(t, k, false);
 			look(t, r);
 			return;
 		}
@@ -161,7 +175,7 @@ void uring_made(struct tracer *t, struct task *k, int64_t fd)
 		r = NULL;
 	}
 	free(r);
-	task_note(t, k, NOTE_IO_URING, k->call.row);
+	uring_unread(t, k);
 }
 
 bool uring_enter(struct tracer *t, struct task *k)
@@ -204,7 +218,7 @@ void uring_entered(struct tracer *t, struct task *k, int64_t ret)
 	if (k->ring)
 		uring_leave(t, k);
 	else if (ret >= 0 && async_counts(t, k))
-		task_note(t, k, NOTE_IO_URING, k->call.row);
+		uring_unread(t, k);
 }
 
 static void register_rings(struct tracer *t, struct task *k, unsigned n, bool on)

@@ -159,7 +159,7 @@ struct space {
 	bool forked;      /* has made processes: a shell, perhaps */
 	bool threads;     /* is about to have some, or has had */
 	bool dispatches;  /* its calls are dispatched, where there is no filter */
-	bool closes_stop; /* before they are made: closes.c */
+	uint8_t own;      /* OWN_..., calls of which its hook makes something else */
 	bool strangers;   /* ran before us: who is not traced may run in it, too */
 	uint64_t ask_ns;  /* ... which is not to be asked again before this time */
 	uint64_t changed; /* when it was last changed by us, by the time stamp counter */

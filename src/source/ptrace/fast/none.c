@@ -265,6 +265,13 @@ void dispatch_restore(struct tracer *t, struct task *k)
 	(void)k;
 }
 
+void fast_frees_enters(const struct tracer *t, const struct task *k, bool on)
+{
+	(void)t;
+	(void)k;
+	(void)on;
+}
+
 bool fast_stops_closes(const struct tracer *t, const struct task *k)
 {
 	return task_stops_always(k) ||

@@ -168,8 +168,7 @@ static int fill(struct tracer *t, struct task *k)
 	memcpy(page + (SETUP_AT - HOOK_AT), setup_code, setup_end - setup_code);
 	memset(page + (TABLES_AT - HOOK_AT), 0, SEAL_AT - TABLES_AT);
 	memcpy(page + (SHAPES_AT - HOOK_AT), t->fast->shape, NSHAPES);
-	if (k->space->closes_stop)
-		page[SHAPES_AT - HOOK_AT + SYS_close] = SHAPE_PASS;
+	shapes_own(k->space, page + (SHAPES_AT - HOOK_AT));
 	memcpy(page + (NAME_AT - HOOK_AT), "iops", 5);
 	const uint64_t action[3] = { IN_SETUP(setup_orphan),
 		SA_SIGINFO | SA_ONSTACK | 0x04000000 /* SA_RESTORER */,

@@ -27,6 +27,7 @@ struct space *space_copy(struct space *of)
 	s->quit = of->quit;
 	s->dispatches = of->dispatches;
 	s->strays = of->strays;
+	s->own = of->own;
 	s->barrier = of->barrier;
 	s->undone = of->undone;
 	s->lean = of->lean;
