@@ -86,6 +86,15 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 			ok "attached to before, $how $opt" /usr/bin/python3 whole.py
 		done
 	done
+	rm -f found.txt; "$HELP/flights" found "$DIR/file" >found.txt & pid=$!
+	until [ -s found.txt ]; do sleep 0.05; done
+	"$IOPS" attach --json -o u.json $pid
+	wait $pid
+	is "a ring from before an attach is said not to be seen" "$(json u.json '[n["note"] for n in j["run"]["notes"]], j["run"]["complete"]')" "(['io_uring'], False)"
+	case $(json u.json 'j["run"]["fast_path"]["status"]') in
+	on) is "... and its calls do not stop" "$(tail -n 1 found.txt)" "the same" ;;
+	*) skip "there is no fast path here" ;;
+	esac
 else
 	skip "io_uring is not allowed here"
 fi

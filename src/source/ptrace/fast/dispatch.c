@@ -475,9 +475,8 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return 0;
 	if (t->launch && spawn_is(r))
 		return spawn_child(t, k, r);
-	int done = is_shape(t->fast, r->orig_rax) && !k->slotless
-			   ? through_hook(t, k, r, full)
-			   : 0;
+	bool hooked = shape_of(t->fast, k->space, r->orig_rax) != SHAPE_PASS;
+	int done = hooked && !k->slotless ? through_hook(t, k, r, full) : 0;
 	return done || !vain ? done : pass_call(t, k, r);
 }
 
