@@ -13,6 +13,7 @@
 enum {
 	RING_MAGIC = 0xa10a10a1,
 	EVENTS_MAX = 1 << 22,
+	CONTEXTS_MAX = 1 << 12,
 	BATCH = 64,
 	COMMAND_PREADV = 7,
 	COMMAND_PWRITEV = 8,
@@ -61,10 +62,13 @@ static void drop(struct tracer *t, struct aio *a)
 static struct aio *add(struct tracer *t, const struct task *k, uint64_t id)
 {
 	struct ring ring;
-	struct aio *a =
-		read_ring(k, id, &ring) && awaited_of(t) ? calloc(1, sizeof(*a)) : NULL;
+	struct aio *a = NULL;
+	unsigned n = 0;
 
-	if (!a)
+	for (a = t->awaited ? t->awaited->contexts : NULL; a; a = a->next)
+		n++;
+	if (n >= CONTEXTS_MAX || !read_ring(k, id, &ring) || !awaited_of(t) ||
+		!(a = calloc(1, sizeof(*a))))
 		return NULL;
 	a->process = k->process;
 	a->id = id;
@@ -144,7 +148,7 @@ static void put_file(struct tracer *t, struct task *k, struct asked_last *last,
 		op->offset = cb->aio_offset;
 }
 
-static void ask(struct tracer *t, struct task *k, struct aio *a, struct asked_last *last,
+static bool ask(struct tracer *t, struct task *k, struct aio *a, struct asked_last *last,
 	uint64_t at)
 {
 	struct iocb cb;
@@ -152,14 +156,13 @@ static void ask(struct tracer *t, struct task *k, struct aio *a, struct asked_la
 
 	if (task_read(k, at, &cb, sizeof(cb)) == sizeof(cb))
 		q = requests_add(&a->flying, at);
-	if (!q) {
-		async_lost(t, k->process, 1);
-		return;
-	}
+	if (!q)
+		return false;
 	async_begin(t, k, q, ASYNC_AIO, cb.aio_lio_opcode, tracer_now(t));
 	q->at = ++a->asked;
 	if (async_is_wanted(t, q))
 		put_file(t, k, last, q, &cb);
+	return true;
 }
 
 /* What the kernel may take is read before it does: it may be answered, and used again,
@@ -178,11 +181,14 @@ bool aio_submits(struct tracer *t, struct task *k)
 		return true;
 	look(t, k, a);
 	k->asked = a->asked + 1;
+	k->asked_n = 0;
 	for (uint64_t i = 0; i < n && i < a->nr; i++) {
 		uint8_t at[8];
 		if (task_read(k, k->call.arg[2] + i * l->word, at, l->word) != l->word)
 			break;
-		ask(t, k, a, &last, word_at(l, at));
+		if (!ask(t, k, a, &last, word_at(l, at)))
+			break;
+		k->asked_n++;
 	}
 	return true;
 }
@@ -197,7 +203,9 @@ void aio_submitted(struct tracer *t, struct task *k, int64_t ret)
 			task_note(t, k, NOTE_AIO, k->call.row);
 		return;
 	}
-	if (k->asked + taken <= a->asked)
+	if (taken > k->asked_n)
+		async_lost(t, k->process, taken - k->asked_n);
+	else if (taken < k->asked_n)
 		requests_undo(&a->flying, k->asked + taken, k->tid);
 	k->asked = 0;
 	look(t, k, a);

@@ -56,7 +56,6 @@ struct awaited {
 	struct aio *contexts;
 	uint16_t call[NASYNC][256];
 	bool wanted[OP_NKINDS];
-	bool watched; /* a ring is seen by us that may be closed without a stop */
 };
 
 struct awaited *awaited_of(struct tracer *t); /* NULL: no memory */

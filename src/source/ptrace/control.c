@@ -85,7 +85,6 @@ void control_async(struct tracer *t, struct task *k)
 		{ "dup3", 1, 1 } };
 	const uint64_t *arg = k->call.arg;
 
-	uring_check(t);
 	if (!strcmp(syscalls[k->call.row].name, "close_range") &&
 		arg[2] & CLOSE_RANGE_CLOEXEC)
 		return; /* at the next exec */

@@ -56,6 +56,7 @@ static void leave_async(struct tracer *t, struct task *k)
 	uring_leave(t, k);
 	if (k->exiting)
 		return;
+	uring_exits(t, k);
 	control_look(t, k);
 	tasks_each(t, is_other, &others);
 	if (!others.any)
@@ -392,6 +393,7 @@ static void on_birth(struct tracer *t, struct task *k, bool vfork)
 	if (child) {
 		bool held = child->held_back;
 		fast_birth(t, child, k, vfork);
+		uring_born(child, k);
 		child->held_back = false;
 		child->sysmode |= k->sysmode;
 		child->clone_flag = k->clone_flag;

@@ -81,6 +81,7 @@ struct process {
 	bool muted;      /* served, but not counted: --no-follow */
 	bool locked;     /* has a filter of its own */
 	bool supervised; /* one that outranks ours: each of its calls stops */
+	bool has_rings;  /* io_uring, and its closes would not stop: each call does */
 	bool brings;     /* some of its pages itself: userfaultfd(2) */
 	pid_t maker;     /* who has forked it; 0: not known */
 	bool runs;       /* has run another program than its maker */
@@ -192,8 +193,8 @@ struct task {
 	int64_t unsure;   /* calls that the kernel may have counted or not */
 
 	struct uring *ring; /* io_uring_enter(2) of it is at hand */
-	uint64_t
-		asked; /* io_submit(2): its first request, as they are counted; 0: none */
+	uint64_t asked;     /* io_submit(2): its first request, by number; 0: none */
+	uint64_t asked_n;   /* ... and how many could be read */
 
 	struct task *next; /* in the queue of stopped tasks */
 };
@@ -259,7 +260,7 @@ static inline bool task_is_seen(const struct tracer *t, const struct task *k)
 /* At each call: it has no filter, or one that outranks ours. */
 static inline bool task_stops_always(const struct task *k)
 {
-	return k->sysmode || k->process->supervised;
+	return k->sysmode || k->process->supervised || k->process->has_rings;
 }
 
 /* Where no filter tells us, a breakpoint does; of a task attached to, each call. */
@@ -351,9 +352,10 @@ void uring_made(struct tracer *t, struct task *k, int64_t fd);
 bool uring_enter(struct tracer *t, struct task *k);
 void uring_entered(struct tracer *t, struct task *k, int64_t ret);
 void uring_leave(struct tracer *t, struct task *k);
+void uring_born(const struct task *child, const struct task *parent);
+void uring_exits(struct tracer *t, struct task *k);
 void uring_registered(struct tracer *t, struct task *k, int64_t ret);
 void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to);
-void uring_check(struct tracer *t);
 void uring_look(struct tracer *t, const struct task *k);
 void uring_gone(struct tracer *t, const struct process *p);
 void uring_free(struct tracer *t);

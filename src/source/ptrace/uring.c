@@ -2,9 +2,9 @@
  * uring.c - io_uring(7): what is asked for and answered in memory that is shared with the
  * kernel, read there at the entry and the exit of io_uring_enter(2)
  *
- * We see the rings through a mapping of our own. It keeps a ring alive that the program
- * has closed, with all that waits in it. So we have it only as long as something is under
- * way, or where each close(2) stops before it is made.
+ * We see the rings through a mapping of our own. It would keep a ring alive that the
+ * program has closed, with all that waits in it. So each close(2) of a process that has a
+ * ring stops before it is made.
  */
 #include "uring.h"
 
@@ -68,11 +68,8 @@ static void look(struct tracer *t, struct uring *r)
 		lost += tail - p->cq_entries - r->answered;
 		r->answered = tail - p->cq_entries;
 	}
-	if (r->process)
-		async_lost(t, r->process, lost);
-	if (!r->kept && !r->flying.n && !r->inside)
-		uring_hide(r);
-	t->awaited->watched |= !r->kept && r->view.sq;
+	if (r->process && r->flying.n)
+		async_lost(t, r->process, lost < LOST_MAX ? lost : LOST_MAX);
 }
 
 static void drop(struct tracer *t, struct uring *r)
@@ -88,13 +85,25 @@ static void drop(struct tracer *t, struct uring *r)
 	free(r);
 }
 
+static bool has_others(const struct tracer *t, const struct uring *than)
+{
+	for (struct uring *r = t->awaited->rings; r; r = r->next)
+		if (r != than && r->process == than->process)
+			return true;
+	return false;
+}
+
 /* ends: with its process, which takes what is under way with it. */
 static void end(struct tracer *t, struct uring *r, bool ends)
 {
 	look(t, r);
+	if (r->view.sq)
+		uring_settle(t, r);
 	if (r->process)
 		async_lose(t, r->process, &r->flying, ends);
 	uring_hide(r);
+	if (r->process)
+		r->process->has_rings = r->process->has_rings && has_others(t, r);
 	r->process = NULL;
 	if (!r->inside)
 		drop(t, r);
@@ -150,14 +159,46 @@ void uring_unread(struct tracer *t, struct task *k)
 	task_note(t, k, NOTE_IO_URING, k->call.row < 0 ? 0 : (uint16_t)k->call.row);
 }
 
+/* clone(2), CLONE_FILES. */
+static bool same_files(const struct task *k, const struct process *p)
+{
+	return k->process == p || !syscall(SYS_kcmp, k->tid, p->pid, 2 /* FILES */, 0, 0);
+}
+
+/* One that runs would not stop. */
+static void stop_too(struct tracer *t, struct task *k, void *process)
+{
+	if (!same_files(k, process))
+		return;
+	k->process->has_rings = true;
+	task_interrupt(t, k, NULL);
+}
+
+/* Until it has no rings any more. */
+static void stop_always(struct tracer *t, struct task *k)
+{
+	k->process->has_rings = true;
+	tasks_each(t, stop_too, k->process);
+}
+
+/* A child of one that stops so, which may share its descriptors. */
+void uring_born(const struct task *child, const struct task *parent)
+{
+	if (parent->process->has_rings && child->process != parent->process)
+		child->process->has_rings = same_files(child, parent->process);
+}
+
 void uring_made(struct tracer *t, struct task *k, int64_t fd)
 {
 	struct uring *r = NULL, *old;
 
 	if (fd < 0 || !async_counts(t, k))
 		return;
-	if ((old = ring_of(t, k->process, (int)fd)))
+	/* Its close would have stopped: there are two tables of descriptors. */
+	if ((old = ring_of(t, k->process, (int)fd))) {
 		end(t, old, false);
+		uring_unread(t, k);
+	}
 	if (awaited_of(t) && (r = calloc(1, sizeof(*r))) &&
 		task_read(k, k->call.arg[1], &r->p, sizeof(r->p)) == sizeof(r->p) &&
 		!(r->p.flags & unread) && r->p.flags < SETUP_NEWEST << 1) {
@@ -165,8 +206,9 @@ void uring_made(struct tracer *t, struct task *k, int64_t fd)
 		r->fd = (int)fd;
 		r->next = t->awaited->rings;
 		t->awaited->rings = r;
-		r->kept = fast_stops_closes(t, k);
-		if (uring_show(r)) {
+		if (uring_show(r, k->tid)) {
+			if (!fast_stops_closes(t, k))
+				stop_always(t, k);
 			fast_frees_enters(t, k, false);
 			look(t, r);
 			return;
@@ -188,8 +230,7 @@ bool uring_enter(struct tracer *t, struct task *k)
 
 	if (!r)
 		return true;
-	r->kept = r->kept || fast_stops_closes(t, k);
-	if (!uring_show(r))
+	if (!r->view.sq)
 		return true;
 	k->ring = r;
 	r->inside++;
@@ -207,7 +248,7 @@ void uring_leave(struct tracer *t, struct task *k)
 		return;
 	r->inside--;
 	if (r->view.sq && !r->inside)
-		uring_settle(r);
+		uring_settle(t, r);
 	look(t, r);
 	if (!r->process && !r->inside)
 		drop(t, r);
@@ -221,6 +262,37 @@ void uring_entered(struct tracer *t, struct task *k, int64_t ret)
 		uring_unread(t, k);
 }
 
+static bool is_registered(const struct uring *r)
+{
+	bool is = false;
+
+	for (unsigned i = 0; i < REGISTERED_RINGS; i++)
+		is |= r->registered[i].tid != 0;
+	return is;
+}
+
+/* index: -1: all. Without a descriptor that was what it lived by. */
+static void unregister(struct tracer *t, struct uring *r, pid_t tid, int64_t index)
+{
+	for (unsigned i = 0; i < REGISTERED_RINGS; i++)
+		if (r->registered[i].tid == tid &&
+			(index < 0 || r->registered[i].index == index))
+			r->registered[i].tid = 0;
+	if (r->process && r->fd < 0 && !is_registered(r))
+		end(t, r, false);
+}
+
+/* A task has its last stop: what is registered with it goes. */
+void uring_exits(struct tracer *t, struct task *k)
+{
+	struct uring *r, *next;
+
+	for (r = t->awaited ? t->awaited->rings : NULL; r; r = next) {
+		next = r->next;
+		unregister(t, r, k->tid, -1);
+	}
+}
+
 static void register_rings(struct tracer *t, struct task *k, unsigned n, bool on)
 {
 	for (unsigned i = 0; i < n && i < REGISTERED_RINGS; i++) {
@@ -229,10 +301,8 @@ static void register_rings(struct tracer *t, struct task *k, unsigned n, bool on
 		if (task_read(k, from, &u, sizeof(u)) != sizeof(u))
 			return;
 		struct uring *r = registered_as(t, k->tid, u.offset);
-		for (unsigned j = 0; r && j < REGISTERED_RINGS; j++)
-			if (r->registered[j].tid == k->tid &&
-				r->registered[j].index == u.offset)
-				r->registered[j].tid = 0;
+		if (r)
+			unregister(t, r, k->tid, (int64_t)u.offset);
 		r = on ? find(t, k, (int)u.data, false) : NULL;
 		for (unsigned j = 0; r && j < REGISTERED_RINGS; j++)
 			if (!r->registered[j].tid) {
@@ -277,21 +347,16 @@ void uring_registered(struct tracer *t, struct task *k, int64_t ret)
 		task_read(k, arg[2], &u, sizeof(u));
 		uring_put_files(t, k, r, u.data, u.offset, u.nr);
 		break;
+	case REGISTER_RESIZE:
+		end(t, r, false);
+		uring_unread(t, k);
+		break;
 	case IORING_REGISTER_RING_FDS:
 	case IORING_UNREGISTER_RING_FDS:
 		register_rings(t, k, n,
 			((int32_t)arg[1] & ~BY_REGISTERED) == IORING_REGISTER_RING_FDS);
 		break;
 	}
-}
-
-static bool is_registered(const struct uring *r)
-{
-	bool is = false;
-
-	for (unsigned i = 0; i < REGISTERED_RINGS; i++)
-		is |= r->registered[i].tid != 0;
-	return is;
 }
 
 /* About to close descriptors from ... to. A ring that is registered needs none. */
@@ -301,39 +366,14 @@ void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to)
 
 	for (r = t->awaited ? t->awaited->rings : NULL; r; r = next) {
 		next = r->next;
-		if (r->process != k->process || r->fd < 0 || (uint64_t)r->fd < from ||
-			(uint64_t)r->fd > to)
+		if (!r->process || r->fd < 0 || (uint64_t)r->fd < from ||
+			(uint64_t)r->fd > to || !same_files(k, r->process))
 			continue;
-		if (is_registered(r) && uring_show(r)) {
-			r->kept = true;
+		if (is_registered(r))
 			r->fd = -1;
-		} else {
-			end(t, r, false);
-		}
-	}
-}
-
-/*
- * Where closes do not stop: a ring that is gone must not live on because of us, and take
- * what the call at hand is about.
- */
-void uring_check(struct tracer *t)
-{
-	struct uring *r, *next;
-	bool watched = false;
-
-	if (!t->awaited || !t->awaited->watched)
-		return;
-	for (r = t->awaited->rings; r; r = next) {
-		next = r->next;
-		if (!r->view.sq || r->kept || !r->process)
-			continue;
-		if (uring_has(r->process->pid, r->fd))
-			watched = true;
 		else
 			end(t, r, false);
 	}
-	t->awaited->watched = watched;
 }
 
 void uring_look(struct tracer *t, const struct task *k)

@@ -21,12 +21,15 @@ enum {
 	URING_RECV_ZC = 58,
 	URING_PIPE = 62,
 	URING_LIMIT = 64,
+	NO_OPCODE = 0xff,
 	REGISTERED_RINGS = 16, /* IO_RINGFD_REG_MAX */
 	FILES_MAX = 1 << 20,
 	SQ_MAX = 1 << 15, /* IORING_MAX_ENTRIES */
 	CQ_MAX = 1 << 16,
 	SILENT_MAX = 1 << 12,
 	FILES_STEP = 256,
+	LOST_MAX = 1 << 20,
+	REGISTER_RESIZE = 33,    /* IORING_REGISTER_RESIZE_RINGS */
 	BY_REGISTERED = INT_MIN, /* IORING_REGISTER_USE_REGISTERED_RING */
 };
 
@@ -39,12 +42,11 @@ struct view {
 
 struct uring {
 	struct uring *next;
-	const struct process *process; /* whose it is; NULL: closed */
+	struct process *process; /* whose it is; NULL: closed */
 	int fd;
 	unsigned inside; /* tasks in io_uring_enter(2) of it */
-	bool kept;       /* each close stops: the view stays */
 	struct io_uring_params p;
-	struct view view;  /* sq: NULL: none at present */
+	struct view view;  /* sq: NULL: none any more */
 	uint64_t decoded;  /* requests up to here are known */
 	uint32_t answered; /* likewise answers */
 	struct requests flying;
@@ -62,9 +64,8 @@ static inline uint32_t uring_word(const uint8_t *ring, uint32_t at)
 	return __atomic_load_n((const uint32_t *)(ring + at), __ATOMIC_ACQUIRE);
 }
 
-/* uring_view.c. has: whether that descriptor of a process is a ring. */
-bool uring_has(pid_t pid, int fd);
-bool uring_show(struct uring *r);
+/* uring_view.c. tid: who has made it. */
+bool uring_show(struct uring *r, pid_t tid);
 void uring_hide(struct uring *r);
 
 /* uring_files.c: what is registered. set: a request has made or given up one. */
@@ -76,6 +77,6 @@ void uring_put_files(struct tracer *t, struct task *k, struct uring *r, uint64_t
 /* uring_ask.c: the requests that the kernel is about to take, no more than most; those
  * that it has not taken after all. */
 void uring_ask(struct tracer *t, struct task *k, struct uring *r, uint32_t most);
-void uring_settle(struct uring *r);
+void uring_settle(struct tracer *t, struct uring *r);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 
 /* How the entry of a request says how much, and of what. */
 enum form {
@@ -219,36 +220,68 @@ static uint64_t taken(const struct uring *r)
 	return r->decoded + (uint64_t)(int64_t)(int32_t)(head - (uint32_t)r->decoded);
 }
 
-void uring_ask(struct tracer *t, struct task *k, struct uring *r, uint32_t most)
+/* It has taken what came while a call was on its way to it. */
+static void missed(struct tracer *t, struct uring *r, uint64_t head)
 {
-	const struct io_uring_params *p = &r->p;
-	const uint8_t *sq = r->view.sq;
-	uint64_t head = taken(r);
-	uint32_t ready = uring_word(sq, p->sq_off.tail) - (uint32_t)head;
-	uint32_t mask = p->sq_entries - 1, n = ready < most ? ready : most;
-	unsigned wide = !!(p->flags & IORING_SETUP_SQE128);
-	struct asking a = { .t = t, .k = k, .r = r, .now = tracer_now(t) };
-
-	if (n > p->sq_entries)
-		n = p->sq_entries;
-	for (uint64_t at = r->decoded > head ? r->decoded : head; at < head + n; at++) {
-		uint32_t i = (uint32_t)at & mask;
-		if (!(p->flags & SETUP_NO_SQARRAY))
-			i = uring_word(sq, p->sq_off.array + i * (uint32_t)sizeof(i));
-		if (i >= p->sq_entries)
-			continue; /* the kernel drops it as well */
-		struct io_uring_sqe s = r->view.entry[(size_t)i << wide];
-		ask(&a, at, &s);
-		r->decoded = at + 1;
-	}
+	if (head <= r->decoded)
+		return;
+	if (r->process)
+		async_lost(t, r->process, head - r->decoded);
+	r->decoded = head;
 }
 
-void uring_settle(struct uring *r)
+/* Entries, in order; false: no memory. */
+static bool copy(
+	const struct uring *r, uint64_t from, uint64_t end, struct io_uring_sqe **out)
+{
+	const struct io_uring_params *p = &r->p;
+	unsigned wide = !!(p->flags & IORING_SETUP_SQE128);
+
+	*out = calloc(end - from + 1, sizeof(**out));
+	for (uint64_t at = from; *out && at < end; at++) {
+		uint32_t i = (uint32_t)at & (p->sq_entries - 1);
+		if (!(p->flags & SETUP_NO_SQARRAY))
+			i = uring_word(
+				r->view.sq, p->sq_off.array + i * (uint32_t)sizeof(i));
+		if (i < p->sq_entries)
+			(*out)[at - from] = r->view.entry[(size_t)i << wide];
+		else
+			(*out)[at - from].opcode = NO_OPCODE;
+	}
+	return *out;
+}
+
+/*
+ * Those of other threads may be under way and not be taken yet. They are read anew: if
+ * the kernel has left one behind, it may have been changed since.
+ */
+void uring_ask(struct tracer *t, struct task *k, struct uring *r, uint32_t most)
+{
+	struct asking a = { .t = t, .k = k, .r = r, .now = tracer_now(t) };
+	struct io_uring_sqe *s;
+	uint64_t head = taken(r);
+	uint32_t ready = uring_word(r->view.sq, r->p.sq_off.tail) - (uint32_t)head;
+
+	missed(t, r, head);
+	uint64_t end = r->decoded + most, tail = head + ready;
+	if (ready > r->p.sq_entries || !copy(r, head, end < tail ? end : tail, &s))
+		return;
+	uint64_t now = taken(r), from = now > r->decoded ? r->decoded : now;
+	requests_undo(&r->flying, from, 0);
+	for (uint64_t at = from; at < end && at < tail; at++) {
+		r->decoded = at + 1;
+		if (s[at - head].opcode != NO_OPCODE) /* the kernel drops it as well */
+			ask(&a, at, &s[at - head]);
+	}
+	free(s);
+}
+
+/* What was not taken may never be. */
+void uring_settle(struct tracer *t, struct uring *r)
 {
 	uint64_t head = taken(r);
 
-	if (r->decoded <= head)
-		return;
+	missed(t, r, head);
 	requests_undo(&r->flying, head, 0);
 	r->decoded = head;
 }

@@ -3,6 +3,7 @@
  */
 #include "uring.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,25 +30,36 @@ static void *map(int fd, size_t size, off_t from)
 	return at == MAP_FAILED ? NULL : at;
 }
 
-bool uring_has(pid_t pid, int fd)
+static bool is_ring(int fd)
 {
 	static const char is[] = "anon_inode:[io_uring]";
 	char path[40], to[40];
 
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return readlink(path, to, sizeof(to)) == sizeof(is) - 1 &&
 	       !memcmp(to, is, sizeof(is) - 1);
 }
 
-/* A descriptor of the same ring. pidfd_getfd(2); -1: none. */
-static int copy_of(const struct uring *r)
+/* A thread may have descriptors of its own, or outlive the first one. Before Linux 6.9
+ * only that one can be asked. */
+static int pidfd_of(const struct uring *r, pid_t tid)
 {
-	int pidfd = (int)syscall(SYS_pidfd_open, r->process->pid, 0);
+	int fd = tid == r->process->pid
+			 ? -1
+			 : (int)syscall(SYS_pidfd_open, tid, O_EXCL /* PIDFD_THREAD */);
+
+	return fd >= 0 ? fd : (int)syscall(SYS_pidfd_open, r->process->pid, 0);
+}
+
+/* A descriptor of the same ring. pidfd_getfd(2); -1: none. */
+static int copy_of(const struct uring *r, pid_t tid)
+{
+	int pidfd = pidfd_of(r, tid);
 	int fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, r->fd, 0);
 
 	if (pidfd >= 0)
 		close(pidfd);
-	if (fd >= 0 && !uring_has(getpid(), fd)) {
+	if (fd >= 0 && !is_ring(fd)) {
 		close(fd);
 		fd = -1;
 	}
@@ -78,15 +90,13 @@ static bool is_sane(const struct io_uring_params *p, const struct view *v)
 	return sane && is_power(p->sq_entries, SQ_MAX) && is_power(p->cq_entries, CQ_MAX);
 }
 
-bool uring_show(struct uring *r)
+bool uring_show(struct uring *r, pid_t tid)
 {
 	const struct io_uring_params *p = &r->p;
 	struct view *v = &r->view;
 	unsigned wide = !!(p->flags & IORING_SETUP_SQE128);
 
-	if (v->sq)
-		return true;
-	int fd = r->process ? copy_of(r) : -1;
+	int fd = copy_of(r, tid);
 	if (fd < 0)
 		return false;
 	v->entry_size = sizeof(struct io_uring_sqe) * p->sq_entries << wide;

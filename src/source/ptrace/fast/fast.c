@@ -226,13 +226,16 @@ void fast_exec(struct tracer *t, struct task *k)
 	dispatch_exec(t, k);
 }
 
-/* One after which what we take may be forbidden: capabilities(7). */
+/*
+ * One after which what we take may be forbidden: capabilities(7). Or closes have to stop:
+ * uring.c.
+ */
 static bool loses_rights(const struct tracer *t, const struct __ptrace_syscall_info *in)
 {
 	int row = in->entry.nr < NR_MAX ? t->row[ABI_X86_64][in->entry.nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
-	return (c && c->role == ROLE_RIGHTS) ||
+	return (c && (c->role == ROLE_RIGHTS || c->role == ROLE_RING)) ||
 	       (in->entry.nr == SYS_prctl &&
 		       (in->entry.args[0] == PR_CAPBSET_DROP ||
 			       in->entry.args[0] == PR_SET_SECUREBITS));
