@@ -117,9 +117,17 @@ void again_never(struct task *k)
 }
 
 /* At the exit stop of a call, this or another one that was made meanwhile. */
-void again_exit(struct task *k, int64_t ret)
+void again_exit(struct tracer *t, struct task *k, int64_t ret)
 {
 	struct again *a = &k->again;
+	struct time_limit l;
+
+	/* The kernel makes it again by itself, if no handler comes: io_pgetevents(2). */
+	if (ret == -514 /* ERESTARTNOHAND */ && !t->stopping &&
+		tracee_limit(k->tid, &l)) {
+		again_limit(t, k);
+		return;
+	}
 
 	if (a->on && !tracee_is_limited(k->tid, &a->limit))
 		return;

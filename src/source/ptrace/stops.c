@@ -20,7 +20,7 @@ static const uint64_t LATE_NS = 200 * 1000 * 1000;
 /* ESRCH all over: a stopped task may be killed at any moment. Its end will be told. */
 static void resume(struct tracer *t, struct task *k, int sig)
 {
-	bool exit_wanted = k->call.row >= 0 || k->aside || k->again.on ||
+	bool exit_wanted = k->call.row >= 0 || k->aside || k->again.on || k->early.on ||
 			   (task_stops_always(k) && t->sink);
 
 	ptrace(exit_wanted ? PTRACE_SYSCALL : PTRACE_CONT, k->tid, 0, sig);
@@ -236,9 +236,11 @@ static void on_syscall(struct tracer *t, struct task *k)
 		resume(t, k, 0);
 		return;
 	}
-	again_exit(k, in.exit.rval);
+	again_exit(t, k, in.exit.rval);
+	in.exit.rval = early_exit(k, in.exit.rval);
 	if (in.exit.rval == -EINTR && again_quietly(t, k))
 		in.exit.rval = -514; /* ERESTARTNOHAND */
+	early_quietly(t, k);
 	call_leave(t, k, in.exit.rval, now);
 	dispatch_again(t, k);
 	if (t->stopping && (in.exit.rval == -EINTR || op_interrupted(in.exit.rval))) {
@@ -343,8 +345,12 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	tell_front(t, k, sig);
 	k->process->stopped |= stops_all(k, sig);
 	bool ours = t->fast && fast_ignores(t, k, sig);
+	struct enter_call e;
+	const bool waited = tracee_enter(k->tid, &e);
 	const bool ended = k->again.on || tracee_in_eintr(k->tid);
-	mend_eintr(t, k, ended && (ours || tracee_ignores(k->tid, sig)));
+	const bool vain = (ended || waited) && (ours || tracee_ignores(k->tid, sig));
+	if (!waited || !vain || !early_make(t, k))
+		mend_eintr(t, k, ended && vain);
 	go_on(t, k, ours ? 0 : sig);
 }
 
@@ -364,11 +370,13 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 		if (t->fast)
 			fast_mend(t, k, sig);
 		again_never(k);
+		early_never(k);
 		task_flush(t, k);
 		listen_on(t, k);
 		return;
 	}
-	mend_eintr(t, k, !group);
+	if (group || !early_make(t, k))
+		mend_eintr(t, k, !group);
 	go_on(t, k, 0);
 }
 

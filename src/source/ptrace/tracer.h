@@ -3,7 +3,7 @@
  *
  *   source.c    open, step, stop, close: the source seen from outside
  *   stops.c     one switch over every stop of a tracee
- *   again.c     calls that our presence has ended, made again
+ *   again.c     calls that our presence has ended, made again; early.c: io_uring_enter(2)
  *   call.c      system call entry and exit to operations
  *   control.c   calls that are no I/O but change how tracing must go on
  *   uring.c     io_uring: requests and answers in shared memory; aio.c: of Linux AIO
@@ -132,6 +132,14 @@ struct again {
 	uint64_t began;          /* ... of the last call that is; 0: of none */
 };
 
+/* early.c: a wait in io_uring_enter(2) that is made again. */
+struct early {
+	bool on, never;         /* never: not this call any more */
+	struct enter_call call; /* as the program has made it, and what it had returned */
+	uint64_t from;          /* when it began; 0: not known */
+	uint32_t head;          /* ... and which answer was the next by then */
+};
+
 enum asks { ASKS_NOT, ASKS_ANSWERED, ASKS_AGAIN /* it is to be made again */ };
 
 struct task {
@@ -149,6 +157,7 @@ struct task {
 	uint64_t clone_at;  /* ... in memory at this address; 0: in the register */
 	struct call call;
 	struct again again;
+	struct early early;
 	struct op held;
 	struct counters base, mine; /* the kernel's at birth or exec; ours since then */
 	struct counters off;        /* by how much they have disagreed */
@@ -327,6 +336,13 @@ void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now);
 void call_died(struct tracer *t, struct task *k);
 void call_ended(struct tracer *t, struct task *k, const struct counters *last);
 
+/* early.c: see there. */
+void early_begins(struct task *k, uint64_t now, uint32_t head);
+bool early_make(const struct tracer *t, struct task *k);
+bool early_quietly(const struct tracer *t, struct task *k);
+void early_never(struct task *k);
+int64_t early_exit(struct task *k, int64_t ret);
+
 /* again.c: see there. */
 void again_begins(struct task *k, uint64_t now);
 void again_limit(const struct tracer *t, struct task *k);
@@ -334,7 +350,7 @@ bool again_make(struct tracer *t, struct task *k);
 bool again_quietly(struct tracer *t, struct task *k);
 void again_over(struct task *k);
 void again_never(struct task *k);
-void again_exit(struct task *k, int64_t ret);
+void again_exit(struct tracer *t, struct task *k, int64_t ret);
 
 /* fast/shapes.c: whether each close(2) of the process stops from now on; that its
  * io_uring_enter(2) need not, as we could not read its rings. The rest is for fast/
@@ -350,6 +366,8 @@ void shapes_own(const struct space *sp, uint8_t shape[NSHAPES]);
 void uring_unread(struct tracer *t, struct task *k);
 void uring_made(struct tracer *t, struct task *k, int64_t fd);
 bool uring_enter(struct tracer *t, struct task *k);
+int64_t uring_ready(
+	const struct tracer *t, const struct task *k, int fd, bool registered);
 void uring_entered(struct tracer *t, struct task *k, int64_t ret);
 void uring_leave(struct tracer *t, struct task *k);
 void uring_born(const struct task *child, const struct task *parent);

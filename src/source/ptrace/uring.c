@@ -228,15 +228,25 @@ bool uring_enter(struct tracer *t, struct task *k)
 			? find(t, k, (int)arg[0], arg[3] & IORING_ENTER_REGISTERED_RING)
 			: NULL;
 
-	if (!r)
+	if (!r || !r->view.sq)
 		return true;
-	if (!r->view.sq)
-		return true;
+	early_begins(k, tracer_now(t), uring_word(r->view.cq, r->p.cq_off.head));
 	k->ring = r;
 	r->inside++;
 	look(t, r);
 	uring_ask(t, k, r, (uint32_t)arg[1]);
 	return true;
+}
+
+/* How many answers there have been since it began to wait, or enough; -1: not known. */
+int64_t uring_ready(const struct tracer *t, const struct task *k, int fd, bool registered)
+{
+	const struct uring *r = find(t, k, fd, registered);
+
+	if (!r || !r->view.cq)
+		return -1;
+	uint32_t n = uring_word(r->view.cq, r->p.cq_off.tail) - k->early.head;
+	return n && r->timeouts ? INT32_MAX : n;
 }
 
 void uring_leave(struct tracer *t, struct task *k)

@@ -50,6 +50,7 @@ struct uring {
 	uint64_t decoded;  /* requests up to here are known */
 	uint32_t answered; /* likewise answers */
 	struct requests flying;
+	bool timeouts;   /* has been asked for some, which end each wait */
 	unsigned silent; /* requests that are answered only if they fail, so far */
 	uint32_t *file;  /* registered: ids in names */
 	unsigned nfile;

@@ -208,6 +208,7 @@ static void ask(struct asking *a, uint64_t at, const struct io_uring_sqe *s)
 	q->silent = silent;
 	if (async_is_wanted(a->t, q))
 		put(a, q, s);
+	r->timeouts |= s->opcode == IORING_OP_TIMEOUT;
 	if (s->opcode == IORING_OP_FILES_UPDATE)
 		uring_put_files(a->t, a->k, r, s->addr, (unsigned)s->off, s->len);
 }

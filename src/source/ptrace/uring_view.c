@@ -80,7 +80,7 @@ static bool is_power(uint32_t n, uint32_t most)
 static bool is_sane(const struct io_uring_params *p, const struct view *v)
 {
 	const uint32_t sq[] = { p->sq_off.head, p->sq_off.tail, p->sq_off.ring_entries };
-	const uint32_t cq[] = { p->cq_off.tail, p->cq_off.ring_entries };
+	const uint32_t cq[] = { p->cq_off.head, p->cq_off.tail, p->cq_off.ring_entries };
 	bool sane = !(p->sq_off.array % 4) && !(p->cq_off.cqes % 8);
 
 	for (unsigned i = 0; i < sizeof(sq) / sizeof(*sq); i++)

@@ -74,6 +74,27 @@ int tracee_repeat(pid_t tid)
 	return -ENOSYS;
 }
 
+bool tracee_enter(pid_t tid, struct enter_call *e)
+{
+	(void)tid;
+	(void)e;
+	return false;
+}
+
+int tracee_enter_again(pid_t tid, const struct enter_call *e)
+{
+	(void)tid;
+	(void)e;
+	return -ENOSYS;
+}
+
+int tracee_enter_over(pid_t tid, const struct enter_call *e)
+{
+	(void)tid;
+	(void)e;
+	return -ENOSYS;
+}
+
 /* The register of the result is that of the first argument, until there is one. */
 int tracee_last_result(pid_t tid, int64_t *ret)
 {

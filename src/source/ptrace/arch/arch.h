@@ -55,6 +55,19 @@ int tracee_set_limit(pid_t tid, const struct time_limit *l, uint64_t value);
 int tracee_repeat(pid_t tid);
 
 /*
+ * io_uring_enter(2), at its exit and before the program goes on. enter: false where it is
+ * another call, or its ABI keeps too little of it. again: it is made with submit and arg
+ * as they are there. over: these and the result are as they are there. 0 or -errno.
+ */
+struct enter_call {
+	uint64_t fd, submit, min, flags, arg, stack;
+	int64_t result;
+};
+bool tracee_enter(pid_t tid, struct enter_call *e);
+int tracee_enter_again(pid_t tid, const struct enter_call *e);
+int tracee_enter_over(pid_t tid, const struct enter_call *e);
+
+/*
  * At the exit stop of a task: the result of the call that it was killed in. -ENODATA: it
  * was in none, or that was not made, or not over; -ENOSYS: the machine does not tell.
  */

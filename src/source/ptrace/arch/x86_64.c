@@ -115,6 +115,44 @@ int tracee_repeat(pid_t tid)
 	return ptrace(PTRACE_SETREGS, tid, 0, &r) < 0 ? -errno : 0;
 }
 
+bool tracee_enter(pid_t tid, struct enter_call *e)
+{
+	struct user_regs_struct r;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || r.cs == CODE_32 ||
+		(int64_t)r.orig_rax != SYS_io_uring_enter)
+		return false;
+	*e = (struct enter_call){ r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.rsp,
+		(int64_t)r.rax };
+	return true;
+}
+
+static int set_enter(pid_t tid, const struct enter_call *e, bool again)
+{
+	struct user_regs_struct r;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
+		return -errno;
+	r.rsi = e->submit;
+	r.r8 = e->arg;
+	r.rax = again ? r.orig_rax : (uint64_t)e->result;
+	if (again) {
+		r.rip -= 2;
+		r.orig_rax = -1;
+	}
+	return ptrace(PTRACE_SETREGS, tid, 0, &r) < 0 ? -errno : 0;
+}
+
+int tracee_enter_again(pid_t tid, const struct enter_call *e)
+{
+	return set_enter(tid, e, true);
+}
+
+int tracee_enter_over(pid_t tid, const struct enter_call *e)
+{
+	return set_enter(tid, e, false);
+}
+
 int tracee_last_result(pid_t tid, int64_t *ret)
 {
 	struct user_regs_struct r;

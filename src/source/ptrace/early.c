@@ -1,0 +1,142 @@
+/*
+ * early.c - waits in io_uring_enter(2) that our presence has ended early, made again
+ *
+ * As again.c, but for this one call: where it has taken requests before it is woken, its
+ * result is their number, and not EINTR. It is made again without any, with what is left
+ * of its time; at its exit it has the arguments and the result that it had before.
+ */
+#include "uring.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { RED_ZONE = 128, BELOW = 512, S_NS = 1000 * 1000 * 1000 };
+
+/* Where the time is said: struct io_uring_getevents_arg, and what it points to. */
+struct timed {
+	struct io_uring_getevents_arg arg;
+	struct timespec left;
+};
+
+/* Of an entry that is not ours. head: where the program reads on. */
+void early_begins(struct task *k, uint64_t now, uint32_t head)
+{
+	if (k->early.on)
+		return;
+	k->early.never = false;
+	k->early.from = now;
+	k->early.head = head;
+}
+
+/* The answers that are there, of a ring that we cannot read: /proc/PID/fdinfo; -1. */
+static int64_t told_ready(const struct task *k, int fd)
+{
+	char path[64], line[128];
+	unsigned head = 0, tail = 0, n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", k->tid, fd);
+	FILE *f = fopen(path, "re");
+	while (f && n < 2 && fgets(line, sizeof(line), f))
+		n += sscanf(line, "CqHead: %u", &head) == 1 ||
+		     sscanf(line, "CqTail: %u", &tail) == 1;
+	if (f)
+		fclose(f);
+	return n == 2 ? (int64_t)(tail - head) : -1;
+}
+
+/*
+ * Whether it has ended before what it waited for was there, though not for a timeout that
+ * the program had asked for, IORING_OP_TIMEOUT, which ends it as well. What other threads
+ * have read since it began was there, too; of a ring that we cannot read that is not
+ * known.
+ */
+static bool is_early(const struct tracer *t, const struct task *k, struct enter_call *e)
+{
+	if (!tracee_enter(k->tid, e) || !(e->flags & IORING_ENTER_GETEVENTS) ||
+		!(uint32_t)e->min || (e->result < 0 && e->result != -EINTR))
+		return false;
+	bool registered = e->flags & IORING_ENTER_REGISTERED_RING;
+	int64_t ready = uring_ready(t, k, (int)e->fd, registered);
+	if (ready < 0 && !registered && k->process->ntasks == 1)
+		ready = told_ready(k, (int)e->fd);
+	return ready >= 0 && ready < (int64_t)(uint32_t)e->min;
+}
+
+/* With its time as it is left: 1; 0: it has none; -errno. */
+static int shorten(const struct tracer *t, struct task *k, struct enter_call *e)
+{
+	struct timed to;
+	struct timespec asked;
+
+	if (!(e->flags & IORING_ENTER_EXT_ARG) ||
+		task_read(k, e->arg, &to.arg, sizeof(to.arg)) != sizeof(to.arg) ||
+		!to.arg.ts ||
+		task_read(k, to.arg.ts, &asked, sizeof(asked)) != sizeof(asked) ||
+		asked.tv_sec < 0 || asked.tv_sec >= INT64_MAX / S_NS)
+		return 1;
+	int64_t left = asked.tv_sec * S_NS + asked.tv_nsec;
+	if (k->early.from)
+		left -= (int64_t)(tracer_now(t) - k->early.from);
+	if (left <= 0)
+		return 0;
+	uint64_t at = (e->stack - RED_ZONE - BELOW) & ~UINT64_C(15);
+	to.left = (struct timespec){ left / S_NS, left % S_NS };
+	to.arg.ts = at + offsetof(struct timed, left);
+	e->arg = at;
+	return tracee_write(k->tid, at, &to, sizeof(to)) < 0 ? -EFAULT : 1;
+}
+
+/* At a stop behind it. Whether it is going to be made again. */
+bool early_make(const struct tracer *t, struct task *k)
+{
+	struct enter_call e;
+
+	if (k->early.on || k->early.never || !is_early(t, k, &e))
+		return false;
+	struct enter_call again = e;
+	if (e.result >= 0)
+		again.submit = 0;
+	/* Else we would not see its exit. */
+	if (shorten(t, k, &again) <= 0 ||
+		(t->stopping && (again.submit != e.submit || again.arg != e.arg)) ||
+		tracee_enter_again(k->tid, &again) < 0)
+		return false;
+	k->early.on = !t->stopping;
+	k->early.call = e;
+	return true;
+}
+
+/*
+ * At its exit: an interrupt of ours is forgotten there, and among threads the one that
+ * was woken for a signal may not be the one that takes it.
+ */
+bool early_quietly(const struct tracer *t, struct task *k)
+{
+	struct enter_call e;
+
+	return k->ring && !t->stopping && !k->process->stopped && is_early(t, k, &e) &&
+	       !uring_ready(t, k, (int)e.fd, e.flags & IORING_ENTER_REGISTERED_RING) &&
+	       !tracee_awaits(k->tid) && early_make(t, k);
+}
+
+/* A stop of its group ends it without us as well. */
+void early_never(struct task *k)
+{
+	k->early.never = true;
+}
+
+/* At its exit. Its result. */
+int64_t early_exit(struct task *k, int64_t ret)
+{
+	struct enter_call *e = &k->early.call;
+
+	if (!k->early.on)
+		return ret;
+	k->early.on = false;
+	if (e->result < 0)
+		e->result = ret;
+	tracee_enter_over(k->tid, e);
+	return e->result;
+}
