@@ -23,7 +23,7 @@ uint8_t async_kind(enum async which, unsigned number);
 /* What names_call() says of "io_uring:READ", "aio:pread". */
 unsigned async_call(struct names *n, enum async which, unsigned number);
 
-/* Whether -e wants requests of that op_kind: the call that does the same says so. */
-bool async_wanted(const struct syscall_set *want, uint8_t kind);
+/* Whether -e wants such requests: the call that does the same says so. */
+bool async_wanted(const struct syscall_set *want, enum async which, unsigned number);
 
 #endif

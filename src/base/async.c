@@ -11,6 +11,7 @@
 struct request_kind {
 	const char *name;
 	uint8_t kind;
+	const char *like; /* the call that does the same */
 };
 
 /*
@@ -18,81 +19,81 @@ struct request_kind {
  * moved, made durable or named.
  */
 static const struct request_kind opcodes[] = {
-	{ "NOP", OP_NOTE },
-	{ "READV", OP_READ },
-	{ "WRITEV", OP_WRITE },
-	{ "FSYNC", OP_SYNC },
-	{ "READ_FIXED", OP_READ },
-	{ "WRITE_FIXED", OP_WRITE },
-	{ "POLL_ADD", OP_NOTE },
-	{ "POLL_REMOVE", OP_NOTE },
-	{ "SYNC_FILE_RANGE", OP_SYNC },
-	{ "SENDMSG", OP_WRITE },
-	{ "RECVMSG", OP_READ },
-	{ "TIMEOUT", OP_NOTE },
-	{ "TIMEOUT_REMOVE", OP_NOTE },
-	{ "ACCEPT", OP_OPEN },
-	{ "ASYNC_CANCEL", OP_NOTE },
-	{ "LINK_TIMEOUT", OP_NOTE },
-	{ "CONNECT", OP_META },
-	{ "FALLOCATE", OP_META },
-	{ "OPENAT", OP_OPEN },
-	{ "CLOSE", OP_CLOSE },
-	{ "FILES_UPDATE", OP_NOTE },
-	{ "STATX", OP_META },
-	{ "READ", OP_READ },
-	{ "WRITE", OP_WRITE },
-	{ "FADVISE", OP_META },
-	{ "MADVISE", OP_NOTE },
-	{ "SEND", OP_WRITE },
-	{ "RECV", OP_READ },
-	{ "OPENAT2", OP_OPEN },
-	{ "EPOLL_CTL", OP_NOTE },
-	{ "SPLICE", OP_READ },
-	{ "PROVIDE_BUFFERS", OP_NOTE },
-	{ "REMOVE_BUFFERS", OP_NOTE },
-	{ "TEE", OP_PEEK },
-	{ "SHUTDOWN", OP_META },
-	{ "RENAMEAT", OP_META },
-	{ "UNLINKAT", OP_META },
-	{ "MKDIRAT", OP_META },
-	{ "SYMLINKAT", OP_META },
-	{ "LINKAT", OP_META },
-	{ "MSG_RING", OP_NOTE },
-	{ "FSETXATTR", OP_META },
-	{ "SETXATTR", OP_META },
-	{ "FGETXATTR", OP_META },
-	{ "GETXATTR", OP_META },
-	{ "SOCKET", OP_OPEN },
-	{ "URING_CMD", OP_META },
-	{ "SEND_ZC", OP_WRITE },
-	{ "SENDMSG_ZC", OP_WRITE },
-	{ "READ_MULTISHOT", OP_READ },
-	{ "WAITID", OP_NOTE },
-	{ "FUTEX_WAIT", OP_NOTE },
-	{ "FUTEX_WAKE", OP_NOTE },
-	{ "FUTEX_WAITV", OP_NOTE },
-	{ "FIXED_FD_INSTALL", OP_OPEN },
-	{ "FTRUNCATE", OP_META },
-	{ "BIND", OP_META },
-	{ "LISTEN", OP_META },
-	{ "RECV_ZC", OP_READ },
-	{ "EPOLL_WAIT", OP_NOTE },
-	{ "READV_FIXED", OP_READ },
-	{ "WRITEV_FIXED", OP_WRITE },
-	{ "PIPE", OP_OPEN },
+	{ "NOP", OP_NOTE, NULL },
+	{ "READV", OP_READ, "preadv" },
+	{ "WRITEV", OP_WRITE, "pwritev" },
+	{ "FSYNC", OP_SYNC, "fsync" },
+	{ "READ_FIXED", OP_READ, "pread64" },
+	{ "WRITE_FIXED", OP_WRITE, "pwrite64" },
+	{ "POLL_ADD", OP_NOTE, NULL },
+	{ "POLL_REMOVE", OP_NOTE, NULL },
+	{ "SYNC_FILE_RANGE", OP_SYNC, "sync_file_range" },
+	{ "SENDMSG", OP_WRITE, "sendmsg" },
+	{ "RECVMSG", OP_READ, "recvmsg" },
+	{ "TIMEOUT", OP_NOTE, NULL },
+	{ "TIMEOUT_REMOVE", OP_NOTE, NULL },
+	{ "ACCEPT", OP_OPEN, "accept4" },
+	{ "ASYNC_CANCEL", OP_NOTE, NULL },
+	{ "LINK_TIMEOUT", OP_NOTE, NULL },
+	{ "CONNECT", OP_META, "connect" },
+	{ "FALLOCATE", OP_META, "fallocate" },
+	{ "OPENAT", OP_OPEN, "openat" },
+	{ "CLOSE", OP_CLOSE, "close" },
+	{ "FILES_UPDATE", OP_NOTE, NULL },
+	{ "STATX", OP_META, "statx" },
+	{ "READ", OP_READ, "pread64" },
+	{ "WRITE", OP_WRITE, "pwrite64" },
+	{ "FADVISE", OP_META, "fadvise64" },
+	{ "MADVISE", OP_NOTE, NULL },
+	{ "SEND", OP_WRITE, "sendto" },
+	{ "RECV", OP_READ, "recvfrom" },
+	{ "OPENAT2", OP_OPEN, "openat2" },
+	{ "EPOLL_CTL", OP_NOTE, NULL },
+	{ "SPLICE", OP_READ, "splice" },
+	{ "PROVIDE_BUFFERS", OP_NOTE, NULL },
+	{ "REMOVE_BUFFERS", OP_NOTE, NULL },
+	{ "TEE", OP_PEEK, "tee" },
+	{ "SHUTDOWN", OP_META, "shutdown" },
+	{ "RENAMEAT", OP_META, "renameat2" },
+	{ "UNLINKAT", OP_META, "unlinkat" },
+	{ "MKDIRAT", OP_META, "mkdirat" },
+	{ "SYMLINKAT", OP_META, "symlinkat" },
+	{ "LINKAT", OP_META, "linkat" },
+	{ "MSG_RING", OP_NOTE, NULL },
+	{ "FSETXATTR", OP_META, "fsetxattr" },
+	{ "SETXATTR", OP_META, "setxattr" },
+	{ "FGETXATTR", OP_META, "fgetxattr" },
+	{ "GETXATTR", OP_META, "getxattr" },
+	{ "SOCKET", OP_OPEN, "socket" },
+	{ "URING_CMD", OP_META, "fallocate" },
+	{ "SEND_ZC", OP_WRITE, "sendto" },
+	{ "SENDMSG_ZC", OP_WRITE, "sendmsg" },
+	{ "READ_MULTISHOT", OP_READ, "read" },
+	{ "WAITID", OP_NOTE, NULL },
+	{ "FUTEX_WAIT", OP_NOTE, NULL },
+	{ "FUTEX_WAKE", OP_NOTE, NULL },
+	{ "FUTEX_WAITV", OP_NOTE, NULL },
+	{ "FIXED_FD_INSTALL", OP_OPEN, "dup" },
+	{ "FTRUNCATE", OP_META, "ftruncate" },
+	{ "BIND", OP_META, "bind" },
+	{ "LISTEN", OP_META, "listen" },
+	{ "RECV_ZC", OP_READ, "recvfrom" },
+	{ "EPOLL_WAIT", OP_NOTE, NULL },
+	{ "READV_FIXED", OP_READ, "preadv" },
+	{ "WRITEV_FIXED", OP_WRITE, "pwritev" },
+	{ "PIPE", OP_OPEN, "pipe2" },
 };
 /* IOCB_CMD_... of aio_abi.h. */
 static const struct request_kind commands[] = {
-	{ "pread", OP_READ },
-	{ "pwrite", OP_WRITE },
-	{ "fsync", OP_SYNC },
-	{ "fdsync", OP_SYNC },
-	{ "preadx", OP_READ },
-	{ "poll", OP_NOTE },
-	{ "noop", OP_NOTE },
-	{ "preadv", OP_READ },
-	{ "pwritev", OP_WRITE },
+	{ "pread", OP_READ, "pread64" },
+	{ "pwrite", OP_WRITE, "pwrite64" },
+	{ "fsync", OP_SYNC, "fsync" },
+	{ "fdsync", OP_SYNC, "fdatasync" },
+	{ "preadx", OP_READ, "pread64" },
+	{ "poll", OP_NOTE, NULL },
+	{ "noop", OP_NOTE, NULL },
+	{ "preadv", OP_READ, "preadv" },
+	{ "pwritev", OP_WRITE, "pwritev" },
 };
 #define KNOWN(table) sizeof(table) / sizeof(*(table))
 
@@ -101,9 +102,10 @@ static struct request_kind kind_of(enum async which, unsigned number)
 	if (which == ASYNC_AIO)
 		return number < KNOWN(commands)
 			       ? commands[number]
-			       : (struct request_kind){ "other", OP_NOTE };
-	return number < KNOWN(opcodes) ? opcodes[number]
-				       : (struct request_kind){ "OTHER", OP_META };
+			       : (struct request_kind){ "other", OP_NOTE, NULL };
+	return number < KNOWN(opcodes)
+		       ? opcodes[number]
+		       : (struct request_kind){ "OTHER", OP_META, "fallocate" };
 }
 
 const char *async_name(enum async which, unsigned number)
@@ -125,16 +127,9 @@ unsigned async_call(struct names *n, enum async which, unsigned number)
 	return names_call(n, name, (size_t)len);
 }
 
-bool async_wanted(const struct syscall_set *want, uint8_t kind)
+bool async_wanted(const struct syscall_set *want, enum async which, unsigned number)
 {
-	static const char *const like[OP_NKINDS] = { [OP_READ] = "pread64",
-		[OP_WRITE] = "pwrite64",
-		[OP_SYNC] = "fsync",
-		[OP_OPEN] = "openat",
-		[OP_CLOSE] = "close",
-		[OP_META] = "fallocate",
-		[OP_PEEK] = "tee" };
+	const char *like = kind_of(which, number).like;
 
-	return kind < OP_NKINDS && like[kind] &&
-	       syscall_wanted(want, (unsigned)syscall_by_name(like[kind]));
+	return like && syscall_wanted(want, (unsigned)syscall_by_name(like));
 }

@@ -168,8 +168,8 @@ void words_errors(FILE *out, const struct report_in *in, const struct row *row)
 
 /* What follows "note: N processes". */
 static const char *const note_text[NNOTES] = {
-	[NOTE_IO_URING] = "used io_uring in a way that is not counted: use -b bpf",
-	[NOTE_AIO] = "used Linux AIO from before: that is not counted",
+	[NOTE_IO_URING] = "used io_uring in a way that was not all seen: use -b bpf",
+	[NOTE_AIO] = "used Linux AIO in a way that was not all seen",
 	[NOTE_SETUID] = "ran set-id programs without their rights: use --no-filter",
 	[NOTE_HANDED] = "ran set-id programs: left alone, and not counted",
 	[NOTE_PTRACE] =

@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2086
+# shellcheck disable=SC2016,SC2086
 # Requests of io_uring and of Linux AIO, read where they are asked for and answered.
 # (By eBPF: 37-bpf.t.)
 # shellcheck source=tests/lib.sh
@@ -51,7 +51,14 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" silent "$DIR/file" >want.json
 		ok "those that are not answered: the one that failed is told $mode" /usr/bin/python3 compare.py
 		is "... the others are lost" "$(json u.json 'j["run"]["lost"], j["run"]["complete"]')" "(2, False)"
+		for how in registered race waits; do
+			timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" $how "$DIR/file" >want.json
+			ok "rings and threads, $how $mode" /usr/bin/python3 whole.py
+		done
 		status "what waits in a ring that is closed takes nothing $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" pending "$DIR/file"
+		status "... and keeps nothing open $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" gone "$DIR/file"
+		# Below a filter, as what a shell runs again and again.
+		status "... as a child of a shell $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- sh -c 'for i in 1 2 3 4 5 6; do /bin/true; done; "$0" gone "$1" && "$0" pending "$1"' "$HELP/flights" "$DIR/file"
 	done
 	"$IOPS" run -e all -l u.iops -o /dev/null -- "$HELP/uring" "$DIR/file" >/dev/null
 	"$IOPS" export --to jsonl u.iops >u.jsonl

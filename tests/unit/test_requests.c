@@ -85,6 +85,37 @@ static void undone(void **state)
 	requests_fini(&q);
 }
 
+/* One in the middle or at the end is answered; whether the next of a key is another. */
+static void not_the_oldest(void **state)
+{
+	struct requests q = { 0 };
+
+	(void)state;
+	struct request *r[4];
+	for (int i = 0; i < 4; i++) {
+		r[i] = add(&q, 9, (uint64_t)i, 1);
+		r[i]->op[0].call = i == 3;
+	}
+	assert_false(requests_confused(&q, r[0]));
+	assert_true(requests_confused(&q, r[2]));
+	assert_false(requests_confused(&q, r[3]));
+	requests_done(&q, r[1]);
+	requests_done(&q, r[3]);
+	assert_false(requests_confused(&q, r[2]));
+	struct request *last = add(&q, 9, 4, 1);
+	last->op[0].file = 1;
+	assert_true(requests_confused(&q, r[2]));
+	static const uint64_t left[] = { 0, 2, 4 };
+	for (int i = 0; i < 3; i++) {
+		struct request *oldest = requests_find(&q, 9);
+		assert_non_null(oldest);
+		assert_int_equal(oldest->at, left[i]);
+		requests_done(&q, oldest);
+	}
+	assert_null(requests_find(&q, 9));
+	requests_fini(&q);
+}
+
 static void by_position(void **state)
 {
 	struct requests q = { 0 };
@@ -120,7 +151,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(in_order),
 		cmocka_unit_test(reused), cmocka_unit_test(undone),
-		cmocka_unit_test(by_position), cmocka_unit_test(no_more_than) };
+		cmocka_unit_test(not_the_oldest), cmocka_unit_test(by_position), cmocka_unit_test(no_more_than) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

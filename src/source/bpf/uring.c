@@ -25,7 +25,7 @@ void ebpf_uring_take(struct bpf *b, const struct rec_uring *r)
 	struct process *p = ebpf_life_caller(b, &r->head);
 	struct seen s = ebpf_files_get(b, r->head.file);
 
-	if (!p || !async_wanted(&b->want, kind))
+	if (!p || !async_wanted(&b->want, which_of(r), r->head.row))
 		return;
 	struct op op = {
 		.start_ns = ebpf_since(b, r->head.at_ns),

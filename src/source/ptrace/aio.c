@@ -86,6 +86,8 @@ static void answer(
 
 	if (!q)
 		return; /* from before we came */
+	if (requests_confused(&a->flying, q) && a->process->newest)
+		task_note(t, a->process->newest, NOTE_AIO, 0);
 	async_end(t, q, e->res, now);
 	requests_done(&a->flying, q);
 }
@@ -160,7 +162,7 @@ static bool ask(struct tracer *t, struct task *k, struct aio *a, struct asked_la
 		return false;
 	async_begin(t, k, q, ASYNC_AIO, cb.aio_lio_opcode, tracer_now(t));
 	q->at = ++a->asked;
-	if (async_is_wanted(t, q))
+	if (q->wanted)
 		put_file(t, k, last, q, &cb);
 	return true;
 }

@@ -7,10 +7,8 @@
 
 struct awaited *awaited_of(struct tracer *t)
 {
-	if (t->awaited || !(t->awaited = calloc(1, sizeof(*t->awaited))))
-		return t->awaited;
-	for (unsigned kind = 0; kind < OP_NKINDS; kind++)
-		t->awaited->wanted[kind] = async_wanted(&t->want, (uint8_t)kind);
+	if (!t->awaited)
+		t->awaited = calloc(1, sizeof(*t->awaited));
 	return t->awaited;
 }
 
@@ -24,8 +22,13 @@ void async_begin(struct tracer *t, const struct task *k, struct request *r,
 {
 	uint16_t *call = &t->awaited->call[which][number & 255];
 
+	uint8_t *wanted = &t->awaited->wanted[which][number & 255];
+
 	if (!*call)
 		*call = (uint16_t)async_call(t->names, which, number);
+	if (!*wanted)
+		*wanted = 1 + async_wanted(&t->want, which, number);
+	r->wanted = *wanted == 2;
 	r->op[0] = (struct op){
 		.start_ns = now,
 		.kind = async_kind(which, number),
@@ -48,14 +51,9 @@ const struct fd_view *async_file(
 	return &last->view;
 }
 
-bool async_is_wanted(const struct tracer *t, const struct request *r)
-{
-	return t->awaited->wanted[r->op[0].kind];
-}
-
 void async_end(struct tracer *t, struct request *r, int64_t res, uint64_t now)
 {
-	for (int i = 0; i <= r->two && async_is_wanted(t, r); i++) {
+	for (int i = 0; i <= r->two && r->wanted; i++) {
 		struct op op = r->op[i];
 		op.dur_ns = now - op.start_ns;
 		op.ret = res;
@@ -96,7 +94,6 @@ void async_lose(
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < q->cap; i++)
-		n += q->all[i].used && async_is_wanted(t, &q->all[i]) &&
-		     goes_on(t, &q->all[i], ends);
+		n += q->all[i].used && q->all[i].wanted && goes_on(t, &q->all[i], ends);
 	async_lost(t, p, n);
 }

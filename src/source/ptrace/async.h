@@ -23,6 +23,7 @@ struct request {
 	unsigned next, last; /* of the same key, plus 1; last: of the oldest of them */
 	bool used;
 	uint64_t at;    /* its place among those that were asked for */
+	bool wanted;    /* by -e */
 	bool silent;    /* is answered only if it fails */
 	bool positions; /* goes by the position of its descriptor */
 	int32_t direct; /* fills this place among the registered files; -1: none */
@@ -45,7 +46,10 @@ struct requests {
  */
 struct request *requests_add(struct requests *q, uint64_t key);
 struct request *requests_find(const struct requests *q, uint64_t key);
-void requests_done(struct requests *q, struct request *oldest);
+void requests_done(struct requests *q, struct request *r);
+
+/* Whether an answer to the one may be one to the next of its key, which is another. */
+bool requests_confused(const struct requests *q, const struct request *r);
 void requests_position(struct requests *q, struct request *r, bool by);
 void requests_undo(struct requests *q, uint64_t from, pid_t tid);
 void requests_fini(struct requests *q);
@@ -55,7 +59,7 @@ struct awaited {
 	struct uring *rings;
 	struct aio *contexts;
 	uint16_t call[NASYNC][256];
-	bool wanted[OP_NKINDS];
+	uint8_t wanted[NASYNC][256]; /* 0: to be asked; 1: no, 2: yes */
 };
 
 struct awaited *awaited_of(struct tracer *t); /* NULL: no memory */
@@ -66,7 +70,6 @@ void async_begin(struct tracer *t, const struct task *k, struct request *r,
 	enum async which, unsigned number, uint64_t now);
 const struct fd_view *async_file(
 	struct tracer *t, struct task *k, struct asked_last *last, int fd);
-bool async_is_wanted(const struct tracer *t, const struct request *r);
 
 /* It is answered: an operation. */
 void async_end(struct tracer *t, struct request *r, int64_t res, uint64_t now);

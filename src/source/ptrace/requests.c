@@ -70,7 +70,7 @@ static void give_back(struct requests *q, struct request *r)
 	q->n--;
 }
 
-void requests_done(struct requests *q, struct request *oldest)
+static void take_oldest(struct requests *q, struct request *oldest)
 {
 	unsigned next = oldest->next;
 
@@ -84,13 +84,13 @@ void requests_done(struct requests *q, struct request *oldest)
 }
 
 /* One that may have older ones of its key. */
-static void take_out(struct requests *q, struct request *r)
+void requests_done(struct requests *q, struct request *r)
 {
 	struct request *oldest = requests_find(q, r->key), *before = oldest;
 	unsigned at = (unsigned)(r - q->all) + 1;
 
 	if (oldest == r) {
-		requests_done(q, r);
+		take_oldest(q, r);
 		return;
 	}
 	while (before->next != at)
@@ -101,12 +101,20 @@ static void take_out(struct requests *q, struct request *r)
 	give_back(q, r);
 }
 
+bool requests_confused(const struct requests *q, const struct request *r)
+{
+	const struct request *next = r->next ? &q->all[r->next - 1] : NULL;
+
+	return next &&
+	       (next->op[0].call != r->op[0].call || next->op[0].file != r->op[0].file);
+}
+
 void requests_undo(struct requests *q, uint64_t from, pid_t tid)
 {
 	for (unsigned i = 0; i < q->cap; i++) {
 		struct request *r = &q->all[i];
 		if (r->used && r->at >= from && (!tid || r->op[0].tid == tid))
-			take_out(q, r);
+			requests_done(q, r);
 	}
 }
 

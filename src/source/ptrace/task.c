@@ -290,6 +290,8 @@ static void settle(struct task *k, const struct counters *now, bool ends)
 	 * made again by the kernel, and counted, without our seeing it.
 	 */
 	int64_t again = k->slot.ctl ? k->process->signals - k->signals : 0;
+	if (k->process->rang) /* for the work of a ring, as often as there is some */
+		again = INT32_MAX;
 	bool exec = ends && in_exec(k);
 	bool sure = calls >= 0 && (exec || calls <= weight + k->unsure + again);
 	if (!sure)

@@ -81,6 +81,7 @@ struct process {
 	bool muted;      /* served, but not counted: --no-follow */
 	bool locked;     /* has a filter of its own */
 	bool supervised; /* one that outranks ours: each of its calls stops */
+	bool rang;       /* has made rings: the kernel wakes its tasks for their work */
 	bool has_rings;  /* io_uring, and its closes would not stop: each call does */
 	bool brings;     /* some of its pages itself: userfaultfd(2) */
 	pid_t maker;     /* who has forked it; 0: not known */

@@ -17,14 +17,26 @@
 /* Rings that cannot be read: a thread of the kernel takes the requests without a call. */
 static const uint32_t unread = IORING_SETUP_SQPOLL | SETUP_NO_MMAP | SETUP_FD_ONLY;
 
+/* What succeeds is not told of those that are silent. */
+static struct request *asked_for(const struct uring *r, const struct io_uring_cqe *c)
+{
+	struct request *q = requests_find(&r->flying, c->user_data);
+
+	while (q && q->silent && c->res >= 0)
+		q = q->next ? &r->flying.all[q->next - 1] : NULL;
+	return q;
+}
+
 static void answer(
 	struct tracer *t, struct uring *r, const struct io_uring_cqe *c, uint64_t now)
 {
-	struct request *q = requests_find(&r->flying, c->user_data);
+	struct request *q = asked_for(r, c);
 	bool notice = c->flags & IORING_CQE_F_NOTIF;
 
 	if (!q)
 		return; /* from another ring: IORING_OP_MSG_RING */
+	if (requests_confused(&r->flying, q) && r->process && r->process->newest)
+		task_note(t, r->process->newest, NOTE_IO_URING, 0);
 	if (!notice) {
 		/* Linked to one before it that has put the file there. */
 		if (q->place >= 0 && (uint32_t)q->place < r->nfile)
@@ -194,6 +206,7 @@ void uring_made(struct tracer *t, struct task *k, int64_t fd)
 
 	if (fd < 0 || !async_counts(t, k))
 		return;
+	k->process->rang = true;
 	/* Its close would have stopped: there are two tables of descriptors. */
 	if ((old = ring_of(t, k->process, (int)fd))) {
 		end(t, old, false);

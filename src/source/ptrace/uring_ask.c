@@ -206,7 +206,7 @@ static void ask(struct asking *a, uint64_t at, const struct io_uring_sqe *s)
 	async_begin(a->t, a->k, q, ASYNC_URING, s->opcode, a->now);
 	q->at = at;
 	q->silent = silent;
-	if (async_is_wanted(a->t, q))
+	if (q->wanted)
 		put(a, q, s);
 	r->timeouts |= s->opcode == IORING_OP_TIMEOUT;
 	if (s->opcode == IORING_OP_FILES_UPDATE)
