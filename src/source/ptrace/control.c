@@ -153,6 +153,14 @@ static bool enter_ptrace(struct tracer *t, struct task *k)
 	return false;
 }
 
+static bool enter_uring(struct tracer *t, struct task *k)
+{
+	bool leave = uring_enter(t, k);
+
+	early_begins(t, k);
+	return leave;
+}
+
 static bool enter_answered(struct tracer *t, struct task *k)
 {
 	(void)k;
@@ -213,7 +221,7 @@ static const struct control controls[] = {
 	{ "io_pgetevents", enter_getevents, leave_getevents },
 	{ "io_destroy", enter_destroy, NULL },
 	{ "io_uring_setup", enter_answered, uring_made },
-	{ "io_uring_enter", uring_enter, uring_entered },
+	{ "io_uring_enter", enter_uring, uring_entered },
 	{ "io_uring_register", enter_answered, uring_registered },
 	{ "execve", enter_exec, leave_exec },
 	{ "execveat", enter_exec, leave_exec },

@@ -20,14 +20,16 @@ struct timed {
 	struct timespec left;
 };
 
-/* Of an entry that is not ours. head: where the program reads on. */
-void early_begins(struct task *k, uint64_t now, uint32_t head)
+/* At its entry. */
+void early_begins(const struct tracer *t, struct task *k)
 {
-	if (k->early.on)
+	const struct uring *r = k->ring;
+
+	if (k->early.on || !r)
 		return;
 	k->early.never = false;
-	k->early.from = now;
-	k->early.head = head;
+	k->early.from = tracer_now(t);
+	k->early.head = uring_word(r->view.cq, r->p.cq_off.head);
 }
 
 /* The answers that are there, of a ring that we cannot read: /proc/PID/fdinfo; -1. */

@@ -138,7 +138,7 @@ struct early {
 	bool on, never;         /* never: not this call any more */
 	struct enter_call call; /* as the program has made it, and what it had returned */
 	uint64_t from;          /* when it began; 0: not known */
-	uint32_t head;          /* ... and which answer was the next by then */
+	uint32_t head;          /* ... and which answer the program was to read next */
 };
 
 enum asks { ASKS_NOT, ASKS_ANSWERED, ASKS_AGAIN /* it is to be made again */ };
@@ -338,7 +338,7 @@ void call_died(struct tracer *t, struct task *k);
 void call_ended(struct tracer *t, struct task *k, const struct counters *last);
 
 /* early.c: see there. */
-void early_begins(struct task *k, uint64_t now, uint32_t head);
+void early_begins(const struct tracer *t, struct task *k);
 bool early_make(const struct tracer *t, struct task *k);
 bool early_quietly(const struct tracer *t, struct task *k);
 void early_never(struct task *k);

@@ -243,7 +243,6 @@ bool uring_enter(struct tracer *t, struct task *k)
 
 	if (!r || !r->view.sq)
 		return true;
-	early_begins(k, tracer_now(t), uring_word(r->view.cq, r->p.cq_off.head));
 	k->ring = r;
 	r->inside++;
 	look(t, r);
