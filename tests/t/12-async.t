@@ -83,6 +83,10 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		"$IOPS" report --json -o log.json u.iops
 		is "a log tells the same, $how" "$(/usr/bin/python3 -c 'import json; a, b = (json.load(open(f)) for f in ("u.json", "log.json")); print([k for k in a | b if a.get(k) != b.get(k)])')" "['reported_at']"
 	done
+	for want in net:5 data:0 all:5 openat:0 accept4:5; do
+		"$IOPS" run -e ${want%:*} --json -o u.json -- "$HELP/flights" accept "$DIR/file" >/dev/null
+		is "requests count as the calls that do the same, -e ${want%:*}" "$(json u.json 'sum(r["meta"]["operations"] for r in j["by"]["call"] if r["call"] == "io_uring:ACCEPT")')" ${want#*:}
+	done
 	"$IOPS" run --json -o u.json -- "$HELP/uring" sqpoll "$DIR/file" >want.json
 	is "requests that a thread of the kernel takes are said not to be seen" "$(json u.json '[n["note"] for n in j["run"]["notes"]], j["run"]["complete"]')" "(['io_uring'], False)"
 	for opt in --no-patch --patch-after=40; do
