@@ -127,6 +127,7 @@ ssize_t task_string(const struct task *k, uint64_t from, char *to, size_t size)
 static void inherit(struct process *p, const struct process *from)
 {
 	memcpy(p->own, from->own, sizeof(p->own));
+	p->guarded = from->guarded;
 	memcpy(p->fault, from->fault, sizeof(p->fault));
 }
 

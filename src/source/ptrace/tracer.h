@@ -81,6 +81,7 @@ struct process {
 	bool muted;      /* served, but not counted: --no-follow */
 	bool locked;     /* has a filter of its own */
 	bool supervised; /* one that outranks ours: each of its calls stops */
+	bool guarded;    /* our handler of SIGSYS is in it */
 	bool rang;       /* has made rings: the kernel wakes its tasks for their work */
 	bool has_rings;  /* io_uring, and its closes would not stop: each call does */
 	bool brings;     /* some of its pages itself: userfaultfd(2) */
@@ -362,6 +363,7 @@ bool fast_stops_closes(const struct tracer *t, const struct task *k);
 void fast_frees_enters(const struct tracer *t, const struct task *k, bool on);
 uint8_t shape_of(const struct fast *f, const struct space *sp, uint64_t nr);
 void shapes_own(const struct space *sp, uint8_t shape[NSHAPES]);
+bool handler_is_there(struct tracer *t, struct task *k);
 
 /* uring.c, aio.c: see there. */
 void uring_unread(struct tracer *t, struct task *k);

@@ -148,7 +148,8 @@ static bool begin(struct tracer *t, struct task *k)
 		return false;
 	if (k->space->state == SPACE_COLD)
 		prepare(t, k);
-	if (k->space->state != SPACE_READY || switch_on(t, k) < 0)
+	if (k->space->state != SPACE_READY || !handler_is_there(t, k) ||
+		switch_on(t, k) < 0)
 		return false;
 	if (t->fast->guards)
 		handler_unblock(k);
@@ -203,6 +204,7 @@ void dispatch_exec(struct tracer *t, struct task *k)
 	if (!t->dispatch)
 		return;
 	k->process->renewed = t->fast->guards;
+	k->process->guarded = false;
 	k->dispatched = k->aside = k->unblocked = k->sysmode = false;
 	if (k->filtered)
 		return;

@@ -59,6 +59,7 @@ static int own(struct tracer *t, struct task *k, const uint64_t act[4])
 	int mem = stand_mem(t->fast, k->tid);
 
 	memcpy(k->process->own, act, sizeof(k->process->own));
+	k->process->guarded = true;
 	return mem < 0 ? mem : mem_write(mem, OWN_AT, act, sizeof(k->process->own));
 }
 
@@ -78,6 +79,27 @@ int handler_begin(struct tracer *t, struct task *k, const struct stand *s)
 		act[0] = p->own[0];
 	p->renewed = false;
 	return err ? err : own(t, k, act);
+}
+
+/*
+ * Memory that is prepared: by a child of vfork(2), perhaps, whose handlers are its own.
+ * Without ours in this process, too, a signal would take its own action away. Whether it
+ * is there.
+ */
+bool handler_is_there(struct tracer *t, struct task *k)
+{
+	struct stand s;
+
+	if (!t->fast->guards || k->process->guarded)
+		return true;
+	if (!handler_may_raise(t, k) || stand_anywhere(t, k, &s) < 0)
+		return false;
+	int err = handler_begin(t, k, &s);
+	if (!err)
+		err = fault_ask(t, k, &s);
+	if (err != -ESRCH)
+		stand_back(t, k, &s);
+	return !err;
 }
 
 /* An exec that we do nothing more about: likewise. Nothing is below the stack as yet. */

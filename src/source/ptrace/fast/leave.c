@@ -23,7 +23,8 @@ void dispatch_restore(struct tracer *t, struct task *k)
 	patch_restore(sp, k->tid);
 	if (sp->locked || stand_anywhere(t, k, &s) < 0)
 		return;
-	int err = sp->quit ? 0 : handler_set(t, k, &s, OWN_AT);
+	bool guarded = k->process->guarded && !sp->quit;
+	int err = guarded ? handler_set(t, k, &s, OWN_AT) : 0;
 	for (unsigned i = 0; !err && i < sp->nstubs; i++)
 		err = unmap(t, k, &s, sp->stubs[i].at, 4096);
 	if (!err && sp->rings)
