@@ -81,27 +81,6 @@ int handler_begin(struct tracer *t, struct task *k, const struct stand *s)
 	return err ? err : own(t, k, act);
 }
 
-/*
- * Memory that is prepared: by a child of vfork(2), perhaps, whose handlers are its own.
- * Without ours in this process, too, a signal would take its own action away. Whether it
- * is there.
- */
-bool handler_is_there(struct tracer *t, struct task *k)
-{
-	struct stand s;
-
-	if (!t->fast->guards || k->process->guarded)
-		return true;
-	if (!handler_may_raise(t, k) || stand_anywhere(t, k, &s) < 0)
-		return false;
-	int err = handler_begin(t, k, &s);
-	if (!err)
-		err = fault_ask(t, k, &s);
-	if (err != -ESRCH)
-		stand_back(t, k, &s);
-	return !err;
-}
-
 /* An exec that we do nothing more about: likewise. Nothing is below the stack as yet. */
 void handler_pass_on(struct tracer *t, struct task *k)
 {
