@@ -83,6 +83,7 @@ static const struct request_kind opcodes[] = {
 	{ "WRITEV_FIXED", OP_WRITE, "pwritev" },
 	{ "PIPE", OP_OPEN, "pipe2" },
 };
+
 /* IOCB_CMD_... of aio_abi.h. */
 static const struct request_kind commands[] = {
 	{ "pread", OP_READ, "pread64" },
@@ -95,6 +96,7 @@ static const struct request_kind commands[] = {
 	{ "preadv", OP_READ, "preadv" },
 	{ "pwritev", OP_WRITE, "pwritev" },
 };
+
 #define KNOWN(table) sizeof(table) / sizeof(*(table))
 
 static struct request_kind kind_of(enum async which, unsigned number)

@@ -72,7 +72,8 @@ static int shorten(const struct tracer *t, struct task *k, struct enter_call *e)
 	struct timed to;
 	struct timespec asked;
 
-	if (!(e->flags & IORING_ENTER_EXT_ARG) ||
+	/* By an absolute time it ends when it did before. */
+	if (!(e->flags & IORING_ENTER_EXT_ARG) || e->flags & ENTER_ABS_TIMER ||
 		task_read(k, e->arg, &to.arg, sizeof(to.arg)) != sizeof(to.arg) ||
 		!to.arg.ts ||
 		task_read(k, to.arg.ts, &asked, sizeof(asked)) != sizeof(asked) ||

@@ -268,7 +268,8 @@ void uring_ask(struct tracer *t, struct task *k, struct uring *r, uint32_t most)
 	if (ready > r->p.sq_entries || !copy(r, head, end < tail ? end : tail, &s))
 		return;
 	uint64_t now = taken(r), from = now > r->decoded ? r->decoded : now;
-	requests_undo(&r->flying, from, 0);
+	if (from < r->decoded)
+		requests_undo(&r->flying, from, 0);
 	for (uint64_t at = from; at < end && at < tail; at++) {
 		r->decoded = at + 1;
 		if (s[at - head].opcode != NO_OPCODE) /* the kernel drops it as well */
@@ -283,6 +284,7 @@ void uring_settle(struct tracer *t, struct uring *r)
 	uint64_t head = taken(r);
 
 	missed(t, r, head);
-	requests_undo(&r->flying, head, 0);
+	if (head < r->decoded)
+		requests_undo(&r->flying, head, 0);
 	r->decoded = head;
 }
