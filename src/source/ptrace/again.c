@@ -28,10 +28,11 @@ static int64_t asked_ns(const struct task *k, const struct time_limit *l)
 	return s.tv_sec * S_NS + s.tv_nsec;
 }
 
-/* Below its stack, and below what a function may keep there without having said so. */
-static uint64_t scratch(const struct task *k, const struct time_limit *l)
+/* 0: there is none. Below its stack, and below what a function may keep there without
+ * having said so. */
+uint64_t again_scratch(const struct task *k, uint64_t stack)
 {
-	uint64_t at = (l->stack - RED_ZONE - BELOW) & ~UINT64_C(15), word[2];
+	uint64_t at = (stack - RED_ZONE - BELOW) & ~UINT64_C(15), word[2];
 
 	return task_read(k, at, word, sizeof(word)) == sizeof(word) ? at : 0;
 }
@@ -42,7 +43,7 @@ static int set_left(const struct task *k, const struct time_limit *l, int64_t ns
 
 	if (!l->pointer)
 		return tracee_set_limit(k->tid, l, (uint64_t)((ns + MS_NS - 1) / MS_NS));
-	uint64_t at = scratch(k, l);
+	uint64_t at = again_scratch(k, l->stack);
 	if (!at)
 		return -EFAULT;
 	int err = tracee_write(k->tid, at, &s, sizeof(s));

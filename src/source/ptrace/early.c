@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { RED_ZONE = 128, BELOW = 512, S_NS = 1000 * 1000 * 1000 };
+enum { S_NS = 1000 * 1000 * 1000 };
 
 /* Where the time is said: struct io_uring_getevents_arg, and what it points to. */
 struct timed {
@@ -84,11 +84,11 @@ static int shorten(const struct tracer *t, struct task *k, struct enter_call *e)
 		left -= (int64_t)(tracer_now(t) - k->early.from);
 	if (left <= 0)
 		return 0;
-	uint64_t at = (e->stack - RED_ZONE - BELOW) & ~UINT64_C(15);
+	uint64_t at = again_scratch(k, e->stack);
 	to.left = (struct timespec){ left / S_NS, left % S_NS };
 	to.arg.ts = at + offsetof(struct timed, left);
 	e->arg = at;
-	return tracee_write(k->tid, at, &to, sizeof(to)) < 0 ? -EFAULT : 1;
+	return !at || tracee_write(k->tid, at, &to, sizeof(to)) < 0 ? -EFAULT : 1;
 }
 
 /* At a stop behind it. Whether it is going to be made again. */

@@ -346,6 +346,7 @@ void early_never(struct task *k);
 int64_t early_exit(struct task *k, int64_t ret);
 
 /* again.c: see there. */
+uint64_t again_scratch(const struct task *k, uint64_t stack);
 void again_begins(struct task *k, uint64_t now);
 void again_limit(const struct tracer *t, struct task *k);
 bool again_make(struct tracer *t, struct task *k);
