@@ -28,7 +28,7 @@ TESTDEBS := libcmocka-dev liburing-dev strace python3 python3-jsonschema shellch
            libclang-rt-14-dev valgrind universal-ctags git sqlite3 musl-tools perl procps psmisc \
            redis-server redis-tools util-linux mount e2fsprogs sudo fio stress-ng fuse3 acl attr nodejs zstd blktrace $(if $(filter x86_64,$(shell uname -m)),gcc-multilib)
 CROSSDEBS := libc6-dev libgcc-12-dev libcmocka-dev $(filter lib% nettle-dev,$(DEBS))
-SOAKDEBS := libpython3-testsuite golang-go default-jdk-headless luajit rsync dpkg-dev python3-fusepy g++ zlib1g-dev gdb xz-utils bzip2 \
+SOAKDEBS := libpython3*-testsuite golang-go default-jdk-headless luajit rsync dpkg-dev python3-fusepy g++ zlib1g-dev gdb xz-utils bzip2 \
             $(addprefix linux-headers-,$(shell dpkg --print-architecture 2>/dev/null))
 
 # One tree of objects for each way of building.
