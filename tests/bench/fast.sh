@@ -62,7 +62,7 @@ each "64 KiB" 65536 $((N / 20)) rw
 each "4 KiB of a file" 4096 $((N / 4)) file
 each "64 KiB of a file" 65536 $((N / 20)) file
 
-# Requests of io_uring, whose calls stop.
+# Requests of io_uring. strace sees the calls alone.
 requests() {	# title N DEPTH
 	rm -f ns.*
 	for _ in $(seq "$ROUNDS"); do

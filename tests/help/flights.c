@@ -16,6 +16,7 @@
 #include <linux/aio_abi.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,6 +27,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -113,10 +115,20 @@ static struct io_uring_sqe *next(struct io_uring *r)
 	return s;
 }
 
+/* WARM=N: it has been entered so many times before. */
 static void ring(struct io_uring *r, unsigned entries)
 {
+	const char *warm = getenv("WARM");
+
 	if (io_uring_queue_init(entries, r, 0) < 0)
 		exit(2);
+	for (int i = warm ? atoi(warm) : 0; i > 0; i--) {
+		struct io_uring_cqe *c;
+		io_uring_prep_nop(next(r));
+		need(io_uring_submit_and_wait(r, 1) == 1 && !io_uring_peek_cqe(r, &c),
+			"nothing");
+		io_uring_cqe_seen(r, c);
+	}
 }
 
 static int make(void)
@@ -212,8 +224,9 @@ static void *work(void *own)
 	return NULL;
 }
 
-static void threads(int own)
+static void threads(const char *how)
 {
+	bool own = !strcmp(how, "threads");
 	pthread_t t[4];
 
 	close(make());
@@ -401,6 +414,7 @@ static bool traced(void)
 
 #include "flightsaio.h"
 #include "flightsends.h"
+#include "flightsodd.h"
 
 static void loop(long n, int depth)
 {
@@ -421,6 +435,48 @@ static void loop(long n, int depth)
 	printf("%.0f\n", (now() - from) / (double)n);
 }
 
+/* What it does, by its name; some are done in several ways. */
+static const struct {
+	const char *how;
+	void (*run)(void);
+	void (*run_so)(const char *how);
+} ways[] = {
+	{ "batch", batch, NULL },
+	{ "late", NULL, late },
+	{ "over", NULL, late },
+	{ "exit", NULL, late },
+	{ "kept", NULL, late },
+	{ "threads", NULL, threads },
+	{ "shared", NULL, threads },
+	{ "fork", forked, NULL },
+	{ "short", short_, NULL },
+	{ "direct", direct, NULL },
+	{ "accept", accepts, NULL },
+	{ "silent", silent, NULL },
+	{ "splice", spliced, NULL },
+	{ "narrow", narrow, NULL },
+	{ "pending", pending, NULL },
+	{ "gone", gone, NULL },
+	{ "registered", registered, NULL },
+	{ "race", race, NULL },
+	{ "parted", parted, NULL },
+	{ "reused", reused, NULL },
+	{ "timed", timed, NULL },
+	{ "killed", killed, NULL },
+	{ "alarmed", alarmed, NULL },
+	{ "ended", ended, NULL },
+	{ "waits", waits, NULL },
+	{ "unmapped", unmapped, NULL },
+	{ "partners", partners, NULL },
+	{ "continued", continued, NULL },
+	{ "less", less, NULL },
+	{ "others", read_by_others, NULL },
+	{ "reap", NULL, aio },
+	{ "destroy", NULL, aio },
+	{ "few", NULL, aio },
+	{ "again", NULL, aio },
+};
+
 int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "loop") && atoi(argv[3]) > 0 &&
@@ -428,47 +484,20 @@ int main(int argc, char **argv)
 		loop(atol(argv[2]), atoi(argv[3]));
 		return 0;
 	}
-	const char *how = argc == 3 ? argv[1] : "";
-
-	path = argc == 3 ? argv[2] : "";
-	if (!strcmp(how, "batch"))
-		batch();
-	else if (!strcmp(how, "late") || !strcmp(how, "over") || !strcmp(how, "exit") ||
-		 !strcmp(how, "kept"))
-		late(how);
-	else if (!strcmp(how, "threads") || !strcmp(how, "shared"))
-		threads(!strcmp(how, "threads"));
-	else if (!strcmp(how, "fork"))
-		forked();
-	else if (!strcmp(how, "short"))
-		short_();
-	else if (!strcmp(how, "direct"))
-		direct();
-	else if (!strcmp(how, "accept"))
-		accepts();
-	else if (!strcmp(how, "silent"))
-		silent();
-	else if (!strcmp(how, "splice"))
-		spliced();
-	else if (!strcmp(how, "narrow"))
-		narrow();
-	else if (!strcmp(how, "pending"))
-		pending();
-	else if (!strcmp(how, "gone"))
-		gone();
-	else if (!strcmp(how, "registered"))
-		registered();
-	else if (!strcmp(how, "race"))
-		race();
-	else if (!strcmp(how, "waits"))
-		waits();
-	else if (!strcmp(how, "found"))
-		return found(), 0;
-	else if (!strcmp(how, "reap") || !strcmp(how, "destroy") || !strcmp(how, "few") ||
-		 !strcmp(how, "again"))
-		aio(how);
-	else
+	if (argc != 3)
 		return 2;
+	path = argv[2];
+	if (!strcmp(argv[1], "found"))
+		return found(), 0;
+	unsigned i = 0, n = sizeof(ways) / sizeof(*ways);
+	while (i < n && strcmp(ways[i].how, argv[1]) != 0)
+		i++;
+	if (i == n)
+		return 2;
+	if (ways[i].run)
+		ways[i].run();
+	else
+		ways[i].run_so(argv[1]);
 	tell();
 	return 0;
 }

@@ -161,6 +161,221 @@ static void waits(void)
 		;
 }
 
+/* A ring that somebody looked at for a while goes with its descriptor. */
+static void parted(void)
+{
+	struct pollfd p = { .events = POLLIN };
+	struct io_uring r;
+	int fd = make(), s[2];
+
+	need(!socketpair(AF_UNIX, SOCK_STREAM, 0, s), "socketpair");
+	while (!traced())
+		usleep(10000);
+	ring(&r, DEPTH);
+	while (traced()) {
+		for (int i = 0; i < 200; i++) {
+			io_uring_prep_read(next(&r), fd, buf[0], 100, 0);
+			need(io_uring_submit_and_wait(&r, 1) == 1 && reap(&r, NULL) == 1,
+				"read");
+		}
+	}
+	io_uring_prep_recv(next(&r), s[0], buf[0], 1, 0);
+	need(io_uring_submit(&r) == 1, "submit");
+	close(s[0]);
+	io_uring_queue_exit(&r);
+	p.fd = s[1];
+	need(poll(&p, 1, 3000) == 1 && p.revents & POLLHUP, "end of file");
+}
+
+static int answer_to(struct io_uring *r)
+{
+	struct io_uring_cqe *c;
+
+	need(io_uring_submit_and_wait(r, 1) == 1 && !io_uring_wait_cqe(r, &c), "submit");
+	int res = c->res;
+	io_uring_cqe_seen(r, c);
+	return res;
+}
+
+/* A descriptor that a request closes and another one opens for another file: ten reads of
+ * the first, and seven and five of the other. */
+static void reused(void)
+{
+	struct io_uring r;
+	char other[4096], c[100];
+	int fd = make();
+
+	snprintf(other, sizeof(other), "%s.other", path);
+	int to = open(other, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	need(to >= 0 && !ftruncate(to, SIZE) && !close(to), "another file");
+	ring(&r, DEPTH);
+	for (int i = 0; i < 10; i++)
+		need(read(fd, c, sizeof(c)) == sizeof(c), "read");
+	io_uring_prep_close(next(&r), fd);
+	need(!answer_to(&r), "close");
+	io_uring_prep_openat(next(&r), AT_FDCWD, other, O_RDONLY, 0);
+	need(answer_to(&r) == fd, "the same descriptor");
+	for (int i = 0; i < 7; i++)
+		need(read(fd, c, 10) == 10, "read");
+	for (int i = 0; i < 5; i++) {
+		io_uring_prep_read(next(&r), fd, c, 20, 0);
+		need(answer_to(&r) == 20, "a request to read");
+	}
+	io_uring_queue_exit(&r);
+}
+
+/* Until it is killed: its file says how many bytes there were. */
+static void killed(void)
+{
+	struct io_uring r;
+	int fd = make();
+
+	need(!ftruncate(fd, 0), "ftruncate");
+	ring(&r, DEPTH);
+	for (uint64_t at = 0;; at += 4) {
+		for (unsigned i = 0; i < 4; i++)
+			io_uring_prep_write(next(&r), fd, buf[0], 1, at + i);
+		need(io_uring_submit_and_wait(&r, 4) == 4 && reap(&r, NULL) == 4,
+			"write");
+	}
+}
+
+static volatile sig_atomic_t rang;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	rang++;
+}
+
+/* A signal that is handled, after so many microseconds, and each so many. */
+static void alarms(long us, long each)
+{
+	struct sigaction a = { .sa_handler = on_alarm };
+	const struct itimerval t = { { 0, each }, { 0, us } };
+
+	need(!sigaction(SIGALRM, &a, NULL) && !setitimer(ITIMER_REAL, &t, NULL),
+		"setitimer");
+}
+
+/* Signals at any moment of it; what was submitted is not once more. */
+static void alarmed(void)
+{
+	struct io_uring r;
+	int fd = make();
+	long n = 0;
+
+	ring(&r, DEPTH);
+	alarms(100, 100);
+	for (int i = 0; i < 30000; i++) {
+		io_uring_prep_read(next(&r), fd, buf[0], 1 + i % 100, 0);
+		int asked = io_uring_submit_and_wait(&r, 1);
+		while (asked == -EINTR)
+			asked = io_uring_submit_and_wait(&r, 1);
+		need(asked == 1, "submit");
+		int got = reap(&r, NULL);
+		for (; !got; got = reap(&r, NULL)) {
+			struct io_uring_cqe *c;
+			int err = io_uring_wait_cqe(&r, &c);
+			need(!err || err == -EINTR, "wait");
+		}
+		n += got;
+	}
+	alarms(0, 0);
+	need(n == 30000 && rang > 10, "all of them");
+	io_uring_queue_exit(&r);
+}
+
+/* What a wait that a signal ends has returned, which it does in time. */
+static void ended(void)
+{
+	struct io_uring r;
+	int p[2];
+
+	need(!pipe(p), "pipe");
+	ring(&r, DEPTH);
+	for (int i = 0; i < 5; i++) {
+		io_uring_prep_read(next(&r), p[0], buf[0], 1, 0);
+		double from = now();
+		alarms(30000, 0);
+		need(io_uring_submit_and_wait(&r, 1) == 1 && rang == 2 * i + 1,
+			"a wait that has submitted");
+		need(now() - from > 25e6 && now() - from < 5e9, "its time");
+		alarms(30000, 0);
+		need(io_uring_enter(r.ring_fd, 0, 1, IORING_ENTER_GETEVENTS, NULL) ==
+					-EINTR &&
+				rang == 2 * i + 2,
+			"a wait that has not");
+		need(write(p[1], "x", 1) == 1, "write");
+		need(io_uring_enter(r.ring_fd, 0, 1, IORING_ENTER_GETEVENTS, NULL) == 0,
+			"a wait");
+		need(reap(&r, NULL) == 1, "reap");
+	}
+	io_uring_queue_exit(&r);
+}
+
+/* io_uring_enter(2), and that all registers are what they were but for the result. */
+static long plain_enter(int fd, long submit, long min, void *arg)
+{
+	long ret = SYS_io_uring_enter;
+#ifdef __x86_64__
+	long kept[] = { fd, submit, min };
+	register long flags __asm__("r10") = 9 /* GETEVENTS, EXT_ARG */;
+	register void *at __asm__("r8") = arg;
+	register long size __asm__("r9") = 24, other __asm__("r12") = 0x12;
+
+	__asm__ volatile("syscall"
+			 : "+a"(ret), "+D"(kept[0]), "+S"(kept[1]), "+d"(kept[2]),
+			 "+r"(flags), "+r"(at), "+r"(size), "+r"(other)::"rcx", "r11",
+			 "memory");
+	need(kept[0] == fd && kept[1] == submit && kept[2] == min && flags == 9 &&
+			at == arg && size == 24 && other == 0x12,
+		"the registers");
+#else
+	ret = syscall(ret, fd, submit, min, 9, arg, 24);
+	ret = ret < 0 ? -errno : ret;
+#endif
+	return ret;
+}
+
+/* A wait has its time, with signals in it that are ignored, and without. */
+static void timed(void)
+{
+	struct __kernel_timespec time = { 0, 1000 * 1000 };
+	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)&time };
+	struct io_uring r;
+	int p[2];
+
+	need(!pipe(p), "pipe");
+	ring(&r, DEPTH);
+	for (int i = 0; i < 32; i++) {
+		bool submits = i % 2;
+		if (i == 20) {
+			time.tv_nsec = 130 * 1000 * 1000;
+			disturber(p[1], 80);
+		}
+		if (submits) {
+			io_uring_prep_nop(next(&r));
+			unsigned mask = *r.sq.kring_mask, tail = *r.sq.ktail;
+			if (r.sq.array)
+				r.sq.array[tail & mask] = r.sq.sqe_head & mask;
+			r.sq.sqe_head++;
+			__atomic_store_n(r.sq.ktail, tail + 1, __ATOMIC_RELEASE);
+		}
+		double from = now();
+		long ret = plain_enter(r.ring_fd, submits, 2, &arg);
+		double took = now() - from, least = (double)time.tv_nsec;
+		need(ret == (submits ? 1 : -ETIME), "what it returns");
+		need(took > least - 1e6 && took < least + 80e6, "its time");
+		while (submits && !reap(&r, NULL))
+			;
+	}
+	done[READS].sums.operations = 0; /* nothing was read */
+	io_uring_queue_exit(&r);
+	while (wait(NULL) > 0)
+		;
+}
+
 /* Context switches of that many reads, one after the other. */
 static long switches(struct io_uring *r, int fd, int n)
 {

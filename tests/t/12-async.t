@@ -15,7 +15,7 @@ for w in want.values():
         w.insert(1, 0)
 got = {}
 for r in j["by"]["call"]:
-    if ":" in r["call"] and not r["call"].endswith(":peek"):
+    if ":" in r["call"] and not r["call"].endswith((":peek", ":NOP")):
         two = 2 if "SPLICE" in r["call"] else 1
         got[r["call"]] = [sum(r[k][x] for k in kinds if k in r) // two for x in ("operations", "errors")] + \
             [sum(r[k][x] for k in kinds[:2]) // two for x in ("bytes", "requested_bytes")][:max(map(len, want.values()), default=0) - 2]
@@ -51,9 +51,38 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" silent "$DIR/file" >want.json
 		ok "those that are not answered: the one that failed is told $mode" /usr/bin/python3 compare.py
 		is "... the others are lost" "$(json u.json 'j["run"]["lost"], j["run"]["complete"]')" "(2, False)"
-		for how in registered race waits; do
+		for how in registered race waits timed alarmed ended; do
 			timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" $how "$DIR/file" >want.json
-			ok "rings and threads, $how $mode" /usr/bin/python3 whole.py
+			ok "rings, threads and signals, $how $mode" /usr/bin/python3 whole.py
+		done
+		# Who enters a ring alone and again and again need not stop to do so.
+		for how in batch late over exit kept threads shared fork short direct accept splice narrow registered race waits timed alarmed ended; do
+			WARM=8 timeout 60 "$IOPS" run $mode -e all --json -o u.json -- "$HELP/flights" $how "$DIR/file" >want.json
+			ok "a ring that was entered before, $how $mode" /usr/bin/python3 whole.py
+		done
+		for how in continued less others; do
+			WARM=80 timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" $how "$DIR/file" >want.json
+			is "a wait is as it is without us, $how $mode" "$?" 0
+			ok "... $how" /usr/bin/python3 whole.py
+		done
+		for how in unmapped partners; do
+			status "nothing of the program's goes or stays for us, $how $mode" 0 env WARM=8 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" $how "$DIR/file"
+		done
+		for how in pending gone; do
+			status "... and is closed, $how $mode" 0 env WARM=8 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" $how "$DIR/file"
+		done
+		for warm in 0 8; do
+			WARM=$warm timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" reused "$DIR/file" >/dev/null
+			is "a descriptor that requests close and open $mode" "$(json u.json 'sorted((r["path"][-5:], r["read"]["operations"], r["read"]["bytes"]) for r in j["by"]["file"] if "/file" in (r["path"] or "") and r["read"]["operations"])')" "[('/file', 10, 1000), ('other', 12, 170)]"
+		done
+		for i in 1 2 3 4 5; do
+			timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" killed "$DIR/killed" & pid=$!
+			until [ -s "$DIR/killed" ]; do sleep 0.02; done
+			sleep 0.0$i
+			pkill -KILL -f "^$HELP/flights killed $DIR/killed"
+			wait $pid 2>/dev/null
+			is "what was done until it is killed $mode" "$(json u.json '[r["all"]["operations"] for r in j["by"]["call"] if r["call"] == "io_uring:WRITE"], j["run"]["complete"]')" "([$(stat -c %s "$DIR/killed")], True)"
+			rm -f "$DIR/killed"
 		done
 		status "what waits in a ring that is closed takes nothing $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" pending "$DIR/file"
 		status "... and keeps nothing open $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" gone "$DIR/file"
@@ -97,6 +126,15 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 			ok "attached to before, $how $opt" /usr/bin/python3 whole.py
 		done
 	done
+	"$IOPS" run --json -o u.json -- "$HELP/flights" alarmed "$DIR/file" >/dev/null
+	case $(json u.json 'j["run"]["fast_path"]["status"]') in
+	on) is "such a ring's requests do not stop" "$(json u.json 'j["run"]["fast_path"]["operations"] > 29900')" True ;;
+	*) skip "there is no fast path here" ;;
+	esac
+	"$HELP/flights" parted "$DIR/file" >parted.txt & pid=$!
+	timeout 20 "$IOPS" attach -d 0.5 --json -o u.json $pid
+	wait $pid
+	is "a ring that was looked at goes with its descriptor" "$?" 0
 	rm -f found.txt; "$HELP/flights" found "$DIR/file" >found.txt & pid=$!
 	until [ -s found.txt ]; do sleep 0.05; done
 	"$IOPS" attach --json -o u.json $pid
@@ -120,7 +158,7 @@ if "$HELP/aio" file >/dev/null 2>&1; then
 			ok "answers that are read without a call, $how $mode" /usr/bin/python3 whole.py
 		done
 	done
-	"$HELP/flights" again "$DIR/file" >want.json & pid=$!
+	rm -f want.json; "$HELP/flights" again "$DIR/file" >want.json & pid=$!
 	until [ -s want.json ]; do sleep 0.05; done
 	"$IOPS" attach --json -o u.json $pid
 	is "a context from before an attach: from then on" "$(json u.json 'sorted((r["call"], r["read"]["operations"], r["write"]["bytes"]) for r in j["by"]["call"] if r["call"][:4] == "aio:"), [n["note"] for n in j["run"]["notes"]], j["run"]["complete"]')" \

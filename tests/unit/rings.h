@@ -4,11 +4,13 @@
 #ifndef RINGS_H
 #define RINGS_H
 
-#include "../../src/source/ptrace/tracer.h"
+#include "../../src/source/ptrace/uring.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@ struct rig {
 	void (*check)(const struct rig *, const struct op *);
 	struct op op[RIG_OPS]; /* the first that came out */
 	unsigned nops, nlost;
+	uint64_t lost; /* how many they say */
 };
 
 static int rig_put(struct sink *sink, const struct op *op)
@@ -32,10 +35,12 @@ static int rig_put(struct sink *sink, const struct op *op)
 
 	if (r->check)
 		r->check(r, op);
-	if (op->kind == OP_LOST)
+	if (op->kind == OP_LOST) {
 		r->nlost++;
-	else if (r->nops++ < RIG_OPS)
+		r->lost += (uint64_t)op->ret;
+	} else if (r->nops++ < RIG_OPS) {
 		r->op[r->nops - 1] = *op;
+	}
 	return 0;
 }
 
@@ -85,8 +90,44 @@ static inline struct rig *rig_new(unsigned ntasks, pid_t pid, const char *want)
 	return r;
 }
 
+/* A ring of io_uring that the first task has made: memory that the kernel would share. */
+static inline struct uring *rig_uring(struct rig *r, int fd)
+{
+	enum { ENTRIES = 8, PAGE = 4096 };
+	struct awaited *a = awaited_of(&r->t);
+	struct uring *u = calloc(1, sizeof(*u));
+	uint8_t *at = mmap(NULL, 2 * (size_t)PAGE, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (!a || !u || at == MAP_FAILED)
+		abort();
+	u->process = &r->process;
+	u->fd = fd;
+	u->noffers = 2 * ENTRIES;
+	u->offer = calloc(u->noffers, sizeof(*u->offer));
+	u->late = calloc(4 * ENTRIES, sizeof(*u->late));
+	if (!u->offer || !u->late)
+		abort();
+	u->p = (struct io_uring_params){ .sq_entries = ENTRIES,
+		.cq_entries = 2 * ENTRIES,
+		.features = IORING_FEAT_SINGLE_MMAP,
+		.sq_off = { .head = 0, .tail = 64, .ring_entries = 128, .array = 1024 },
+		.cq_off = { .head = 192, .tail = 256, .ring_entries = 320, .cqes = 512 } };
+	u->view = (struct view){ .sq = at,
+		.cq = at,
+		.entry = (void *)(at + PAGE),
+		.sq_size = PAGE,
+		.cq_size = PAGE,
+		.entry_size = PAGE };
+	u->next = a->rings;
+	a->rings = u;
+	r->t.told = uring_told;
+	return u;
+}
+
 static inline void rig_free(struct rig *r)
 {
+	control_free(&r->t);
 	for (unsigned i = 0; i < r->ntasks; i++) {
 		fdtab_forget(r->t.fdtab, &r->task[i].fd);
 		fast_forget(&r->t, &r->task[i]);
@@ -132,6 +173,25 @@ static inline void rig_done(struct rig *r, unsigned i, const struct fast_rec *re
 
 	s->ctl->head += rec_size(r->t.fast, rec);
 	rig_next(r, i)->state = REC_NONE;
+}
+
+/* A regular file. */
+static inline void rig_opened(struct rig *rig, unsigned i, unsigned when, unsigned until,
+	int fd, const char *path)
+{
+	struct fast_rec *rec = rig_begin(rig, i, SYS_openat, when, fd);
+	uint8_t *more = (uint8_t *)rec;
+	struct fast_stat x = { .mode = S_IFREG | 0644, .ino = 7000 + when };
+	uint64_t len = strlen(path), got = 0;
+
+	rec->t1 = rig_at(rig, until);
+	rec->arg[0] = (uint64_t)AT_FDCWD;
+	rec->arg[2] = O_RDWR;
+	memcpy(more + R_NEW_LEN, &len, sizeof(len));
+	memcpy(more + R_NEW_STATX, &got, sizeof(got));
+	memcpy(more + R_NEW_STAT, &x, sizeof(x));
+	memcpy(more + R_NEW_PATH, path, len + 1);
+	rig_done(rig, i, rec);
 }
 
 #endif

@@ -4,9 +4,11 @@
 #include <stdio.h>
 
 #ifdef __x86_64__
-#include "../../src/source/ptrace/fast/fast.h"
+#include "../../src/source/ptrace/tracer.h"
+#include "iops/async.h"
 #include "iops/op.h"
 
+#include <linux/io_uring.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -111,6 +113,8 @@ static bool fits(const struct fast_call *c, const struct syscall_desc *d)
 		return d->path == 1 && c->role == ROLE_PATH;
 	case SHAPE_PATHS13:
 		return d->path == 1 && (c->role == ROLE_PATH || c->role == ROLE_LINK);
+	case SHAPE_RING:
+		return !strcmp(c->name, "io_uring_enter") && c->role == ROLE_ENTER;
 	}
 	return false;
 }
@@ -212,6 +216,34 @@ static void asks(void **state)
 	assert_true(shape_asks(SHAPE_EXEC) && !shape_opens(SHAPE_EXEC));
 }
 
+/* Requests that make or close descriptors, or have more to tell in memory, stop. */
+static void requests(void **state)
+{
+	static const uint8_t stop[] = { IORING_OP_OPENAT, IORING_OP_OPENAT2, IORING_OP_CLOSE,
+		IORING_OP_ACCEPT, IORING_OP_SOCKET, IORING_OP_SENDMSG, IORING_OP_RECVMSG,
+		IORING_OP_STATX, IORING_OP_CONNECT, IORING_OP_SPLICE, IORING_OP_TEE,
+		IORING_OP_FILES_UPDATE, IORING_OP_MSG_RING, IORING_OP_RENAMEAT };
+	uint8_t how[NENTRIES];
+
+	(void)state;
+	fast_entries(how);
+	for (unsigned i = 0; i < sizeof(stop); i++)
+		assert_int_equal(how[stop[i]], ENTRY_PASS);
+	for (unsigned i = 0; i < NENTRIES; i++) {
+		unsigned kind = async_kind(ASYNC_URING, i);
+		bool open = kind == OP_OPEN || kind == OP_CLOSE;
+		assert_true(how[i] == ENTRY_PASS || !open);
+		/* By the position of its descriptor, where it says no offset. */
+		if (how[i] == ENTRY_NOTED && (kind == OP_READ || kind == OP_WRITE))
+			assert_true(i == IORING_OP_SEND || i == IORING_OP_RECV ||
+				    i == IORING_OP_SEND_ZC);
+	}
+	assert_int_equal(how[IORING_OP_READ], ENTRY_PLACED);
+	assert_int_equal(how[IORING_OP_WRITE_FIXED], ENTRY_PLACED);
+	assert_int_equal(how[IORING_OP_READV], ENTRY_VECTOR);
+	assert_int_equal(how[IORING_OP_FSYNC], ENTRY_NOTED);
+}
+
 /* What the filter lets through is the place behind a call in the hook. */
 static void addresses(void **state)
 {
@@ -245,6 +277,7 @@ int main(void)
 		cmocka_unit_test(what_is_wanted),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(asks),
+		cmocka_unit_test(requests),
 		cmocka_unit_test(addresses),
 	};
 

@@ -56,19 +56,7 @@ static void data(unsigned i, long nr, unsigned when, int fd, int64_t result)
 
 static void opened(unsigned i, unsigned when, unsigned until, int fd, const char *path)
 {
-	struct fast_rec *rec = rig_begin(rig, i, SYS_openat, when, fd);
-	uint8_t *more = (uint8_t *)rec;
-	struct fast_stat x = { .mode = S_IFREG | 0644, .ino = 7000 + when };
-	uint64_t len = strlen(path), got = 0;
-
-	rec->t1 = rig_at(rig, until);
-	rec->arg[0] = (uint64_t)AT_FDCWD;
-	rec->arg[2] = O_RDWR;
-	memcpy(more + R_NEW_LEN, &len, sizeof(len));
-	memcpy(more + R_NEW_STATX, &got, sizeof(got));
-	memcpy(more + R_NEW_STAT, &x, sizeof(x));
-	memcpy(more + R_NEW_PATH, path, len + 1);
-	done(i, rec);
+	rig_opened(rig, i, when, until, fd, path);
 }
 
 static const char *path_of(unsigned n)

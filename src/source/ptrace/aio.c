@@ -162,6 +162,7 @@ static bool ask(struct tracer *t, struct task *k, struct aio *a, struct asked_la
 		return false;
 	async_begin(t, k, q, ASYNC_AIO, cb.aio_lio_opcode, tracer_now(t));
 	q->at = ++a->asked;
+	k->slow += q->wanted;
 	if (q->wanted)
 		put_file(t, k, last, q, &cb);
 	return true;

@@ -40,11 +40,12 @@ struct requests {
 	struct map oldest; /* of each key, plus 1 */
 };
 
-/* requests.c. add: NULL where there are too many, or no memory. find: the oldest of a
- * key. undo: those from that place on, of one task or (0) of all, are not asked for after
- * all.
+/* requests.c. add, put (one that is complete): NULL where there are too many, or no
+ * memory. find: the oldest of a key. undo: those from that place on, of one task or (0)
+ * of all, are not asked for after all.
  */
 struct request *requests_add(struct requests *q, uint64_t key);
+struct request *requests_put(struct requests *q, const struct request *what);
 struct request *requests_find(const struct requests *q, uint64_t key);
 void requests_done(struct requests *q, struct request *r);
 

@@ -57,8 +57,9 @@ static int64_t told_ready(const struct task *k, int fd)
 static bool is_early(const struct tracer *t, const struct task *k, struct enter_call *e)
 {
 	if (!tracee_enter(k->tid, e) || !(e->flags & IORING_ENTER_GETEVENTS) ||
-		!(uint32_t)e->min || (e->result < 0 && e->result != -EINTR))
-		return false;
+		!(uint32_t)e->min || (e->result < 0 && e->result != -EINTR) ||
+		(e->result >= 0 && (uint32_t)e->submit != e->result))
+		return false; /* nor does it wait when it has not taken all */
 	bool registered = e->flags & IORING_ENTER_REGISTERED_RING;
 	int64_t ready = uring_ready(t, k, (int)e->fd, registered);
 	if (ready < 0 && !registered && k->process->ntasks == 1)
@@ -96,17 +97,24 @@ bool early_make(const struct tracer *t, struct task *k)
 {
 	struct enter_call e;
 
+	hold_began(t, k);
 	if (k->early.on || k->early.never || !is_early(t, k, &e))
 		return false;
 	struct enter_call again = e;
 	if (e.result >= 0)
 		again.submit = 0;
+	/* The kernel counts from what is read by now: others may have read some. */
+	uint32_t read =
+		uring_read(t, k, (int)e.fd, e.flags & IORING_ENTER_REGISTERED_RING);
+	if (read < (uint32_t)e.min)
+		again.min = (uint32_t)e.min - read;
 	/* Else we would not see its exit. */
 	if (shorten(t, k, &again) <= 0 ||
-		(t->stopping && (again.submit != e.submit || again.arg != e.arg)) ||
+		(t->stopping && (again.submit != e.submit || again.arg != e.arg ||
+					again.min != e.min)) ||
 		tracee_enter_again(k->tid, &again) < 0)
 		return false;
-	k->early.on = !t->stopping;
+	k->early.on = k->early.goes_on = !t->stopping;
 	k->early.call = e;
 	return true;
 }
@@ -124,6 +132,14 @@ bool early_quietly(const struct tracer *t, struct task *k)
 	       !tracee_awaits(k->tid) && early_make(t, k);
 }
 
+/* Another signal has come before it was made again: it has ended as it had without us. */
+void early_undo(struct task *k)
+{
+	if (k->early.on)
+		tracee_enter_undo(k->tid, &k->early.call);
+	k->early.on = k->early.goes_on = false;
+}
+
 /* A stop of its group ends it without us as well. */
 void early_never(struct task *k)
 {
@@ -138,6 +154,12 @@ int64_t early_exit(struct task *k, int64_t ret)
 	if (!k->early.on)
 		return ret;
 	k->early.on = false;
+	if (k->ring)
+		k->early.goes_on = false; /* the hook has no part in it */
+	if (k->slot.ctl) {                /* the hook puts them back */
+		k->slot.ctl->r8 = e->arg;
+		k->slot.ctl->rdx = e->min;
+	}
 	if (e->result < 0)
 		e->result = ret;
 	tracee_enter_over(k->tid, e);

@@ -61,6 +61,22 @@ void requests_position(struct requests *q, struct request *r, bool by)
 	r->positions = by;
 }
 
+struct request *requests_put(struct requests *q, const struct request *what)
+{
+	struct request *r = requests_add(q, what->key);
+
+	if (!r)
+		return NULL;
+	unsigned next = r->next, last = r->last;
+	*r = *what;
+	r->next = next;
+	r->last = last;
+	r->used = true;
+	r->positions = false;
+	requests_position(q, r, what->positions);
+	return r;
+}
+
 static void give_back(struct requests *q, struct request *r)
 {
 	requests_position(q, r, false);

@@ -33,24 +33,9 @@ static void listen_on(struct tracer *t, struct task *k)
 	queue_resumed(t, k);
 }
 
-struct others {
-	const struct task *than;
-	bool any;
-};
-
-static void is_other(struct tracer *t, struct task *k, void *arg)
-{
-	struct others *o = arg;
-
-	(void)t;
-	o->any |= k != o->than && k->process == o->than->process && !k->exiting;
-}
-
-/* It makes no more requests; the last of its process takes what is under way with it. */
+/* It makes no more requests. */
 static void leave_async(struct tracer *t, struct task *k)
 {
-	struct others others = { .than = k };
-
 	if (!t->awaited)
 		return;
 	uring_leave(t, k);
@@ -58,8 +43,13 @@ static void leave_async(struct tracer *t, struct task *k)
 		return;
 	uring_exits(t, k);
 	control_look(t, k);
-	tasks_each(t, is_other, &others);
-	if (!others.any)
+}
+
+/* It goes: the last of its process takes what is under way with it. What the kernel still
+ * does for a task that ends is done by the time that it is told to have ended. */
+static void end_async(struct tracer *t, const struct task *k)
+{
+	if (t->awaited && k->process->ntasks == 1)
 		control_forget(t, k->process);
 }
 
@@ -68,6 +58,7 @@ static void detach(struct tracer *t, struct task *k, int sig)
 {
 	task_flush(t, k);
 	leave_async(t, k);
+	end_async(t, k);
 	if (!k->exiting)
 		task_verdict(t, k);
 	task_paths(t, k);
@@ -336,6 +327,9 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		return;
 	}
 	k->process->signals++;
+	if (k->early.on && !(t->fast && fast_ignores(t, k, sig)) &&
+		!tracee_ignores(k->tid, sig))
+		early_undo(k);
 	trapped = t->fast ? fast_mend(t, k, sig) : 0;
 	if (trapped) {
 		if (trapped > 0)
@@ -367,6 +361,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 		return; /* until its parent's event */
 	task_found(t, k);
 	if (group && !t->stopping) {
+		early_undo(k);
 		if (t->fast)
 			fast_mend(t, k, sig);
 		again_never(k);
@@ -472,6 +467,7 @@ int stops_dispatch(struct tracer *t, struct task *k)
 		if (t->fast)
 			drain_task(t, k);
 		leave_async(t, k);
+		end_async(t, k);
 		task_gone(t, k, k->status);
 		if (t->fast)
 			tasks_each(t, release_held, NULL);

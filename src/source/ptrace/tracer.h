@@ -137,6 +137,7 @@ struct again {
 /* early.c: a wait in io_uring_enter(2) that is made again. */
 struct early {
 	bool on, never;         /* never: not this call any more */
+	bool goes_on;           /* what the hook notes next is no other one */
 	struct enter_call call; /* as the program has made it, and what it had returned */
 	uint64_t from;          /* when it began; 0: not known */
 	uint32_t head;          /* ... and which answer the program was to read next */
@@ -203,9 +204,12 @@ struct task {
 	int64_t signals;  /* of the process, when the account began */
 	int64_t unsure;   /* calls that the kernel may have counted or not */
 
-	struct uring *ring; /* io_uring_enter(2) of it is at hand */
-	uint64_t asked;     /* io_submit(2): its first request, by number; 0: none */
-	uint64_t asked_n;   /* ... and how many could be read */
+	struct uring *ring;              /* io_uring_enter(2) of it is at hand */
+	const struct uring *ring_before; /* that of the last such call, and so */
+	bool submits;                    /* ... and has some taken */
+	unsigned ring_enters;            /* many in a row */
+	uint64_t asked;   /* io_submit(2): its first request, by number; 0: none */
+	uint64_t asked_n; /* ... and how many could be read */
 
 	struct task *next; /* in the queue of stopped tasks */
 };
@@ -231,6 +235,8 @@ struct tracer {
 	struct fast *fast;           /* NULL: all operations stop */
 	struct foresight *foresight; /* what it will need, until that is there */
 	struct awaited *awaited;     /* NULL: no rings, no contexts */
+	/* A record of io_uring_enter(2) that is complete; NULL: nobody wants any. */
+	void (*told)(struct tracer *t, struct task *k, const struct fast_rec *r);
 	int error;                   /* the first that a sink returned */
 	struct map tasks, processes; /* by id */
 	struct op *found; /* processes attached to, to be told at the first step */
@@ -343,6 +349,7 @@ void early_begins(const struct tracer *t, struct task *k);
 bool early_make(const struct tracer *t, struct task *k);
 bool early_quietly(const struct tracer *t, struct task *k);
 void early_never(struct task *k);
+void early_undo(struct task *k);
 int64_t early_exit(struct task *k, int64_t ret);
 
 /* again.c: see there. */
@@ -372,6 +379,8 @@ void uring_made(struct tracer *t, struct task *k, int64_t fd);
 bool uring_enter(struct tracer *t, struct task *k);
 int64_t uring_ready(
 	const struct tracer *t, const struct task *k, int fd, bool registered);
+uint32_t uring_read(
+	const struct tracer *t, const struct task *k, int fd, bool registered);
 void uring_entered(struct tracer *t, struct task *k, int64_t ret);
 void uring_leave(struct tracer *t, struct task *k);
 void uring_born(const struct task *child, const struct task *parent);
@@ -381,6 +390,25 @@ void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to);
 void uring_look(struct tracer *t, const struct task *k);
 void uring_gone(struct tracer *t, const struct process *p);
 void uring_free(struct tracer *t);
+
+/* fast/uring_hook.c: at the stop before a call at that address. Results as those of
+ * patch_hot(). */
+int uring_stop(
+	struct tracer *t, struct task *k, uint64_t nr, const uint64_t *arg, uint64_t at);
+
+/* Likewise: whether that is io_uring_enter(2), which need not stop much longer. */
+bool uring_soon(const struct tracer *t, const struct task *k, uint64_t nr, uint64_t fd);
+
+/* fast/hold.c, fast/mend.c: see there. */
+void hold_await(struct tracer *t, struct task *k, void *who);
+void hold_began(const struct tracer *t, struct task *k);
+
+/* fast/calls.c, fast/setup.c: for it. */
+void fast_entries(uint8_t out[NENTRIES]);
+int setup_ring(struct tracer *t, struct task *k, struct stand *s, int fd,
+	const uint64_t size[3], uint64_t at[3]);
+int setup_unmap_ring(struct tracer *t, struct task *k, struct stand *s,
+	const uint64_t size[3], const uint64_t at[3]);
 void aio_made(struct tracer *t, struct task *k, int64_t ret);
 bool aio_submits(struct tracer *t, struct task *k);
 void aio_submitted(struct tracer *t, struct task *k, int64_t ret);

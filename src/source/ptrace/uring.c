@@ -17,73 +17,6 @@
 /* Rings that cannot be read: a thread of the kernel takes the requests without a call. */
 static const uint32_t unread = IORING_SETUP_SQPOLL | SETUP_NO_MMAP | SETUP_FD_ONLY;
 
-/* What succeeds is not told of those that are silent. */
-static struct request *asked_for(const struct uring *r, const struct io_uring_cqe *c)
-{
-	struct request *q = requests_find(&r->flying, c->user_data);
-
-	while (q && q->silent && c->res >= 0)
-		q = q->next ? &r->flying.all[q->next - 1] : NULL;
-	return q;
-}
-
-static void answer(
-	struct tracer *t, struct uring *r, const struct io_uring_cqe *c, uint64_t now)
-{
-	struct request *q = asked_for(r, c);
-	bool notice = c->flags & IORING_CQE_F_NOTIF;
-
-	if (!q)
-		return; /* from another ring: IORING_OP_MSG_RING */
-	if (requests_confused(&r->flying, q) && r->process && r->process->newest)
-		task_note(t, r->process->newest, NOTE_IO_URING, 0);
-	if (!notice) {
-		/* Linked to one before it that has put the file there. */
-		if (q->place >= 0 && (uint32_t)q->place < r->nfile)
-			q->op[0].file = r->file[q->place];
-		if (q->op[0].kind == OP_OPEN && c->res >= 0 && q->direct < 0)
-			q->op[0].fd = c->res;
-		async_end(t, q, c->res, now);
-	}
-	if (q->direct >= 0 && c->res >= 0)
-		uring_set_file(r,
-			q->direct == INT_MAX ? (uint32_t)c->res : (uint32_t)q->direct,
-			q->op[0].kind == OP_CLOSE ? 0 : q->op[0].file);
-	if (!(c->flags & IORING_CQE_F_MORE))
-		requests_done(&r->flying, q);
-}
-
-/* What has been answered since the last look. Those that were overwritten meanwhile, as
- * the program has read them long ago, are lost to us. */
-static void look(struct tracer *t, struct uring *r)
-{
-	const struct io_uring_params *p = &r->p;
-	const uint8_t *cq = r->view.cq;
-	unsigned wide = !!(p->flags & IORING_SETUP_CQE32);
-	uint64_t lost = 0;
-
-	if (!cq)
-		return;
-	uint64_t now = tracer_now(t);
-	uint32_t tail = uring_word(cq, p->cq_off.tail);
-	for (uint32_t n = 0; r->answered != tail && n < 2 * p->cq_entries; n++) {
-		struct io_uring_cqe c;
-		size_t at = (r->answered & (p->cq_entries - 1)) << wide;
-		memcpy(&c, cq + p->cq_off.cqes + at * sizeof(c), sizeof(c));
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		tail = uring_word(cq, p->cq_off.tail);
-		if (tail - r->answered <= p->cq_entries) {
-			answer(t, r, &c, now);
-			r->answered++;
-			continue;
-		}
-		lost += tail - p->cq_entries - r->answered;
-		r->answered = tail - p->cq_entries;
-	}
-	if (r->process && r->flying.n)
-		async_lost(t, r->process, lost < LOST_MAX ? lost : LOST_MAX);
-}
-
 static void drop(struct tracer *t, struct uring *r)
 {
 	struct uring **at = &t->awaited->rings;
@@ -92,7 +25,10 @@ static void drop(struct tracer *t, struct uring *r)
 		at = &(*at)->next;
 	*at = r->next;
 	uring_hide(r);
+	uring_unhook(r);
 	requests_fini(&r->flying);
+	free(r->offer);
+	free(r->late);
 	free(r->file);
 	free(r);
 }
@@ -105,12 +41,39 @@ static bool has_others(const struct tracer *t, const struct uring *than)
 	return false;
 }
 
+/* A task enters it without a stop no more; where it is in a call of it, that has been
+ * told.
+ */
+static void part(struct tracer *t, struct task *k, void *ring)
+{
+	struct uring *r = ring;
+
+	if (!k->slot.ctl || k->process != r->process || k->slot.ctl->uring.fd != r->fd)
+		return;
+	k->slot.ctl->uring.fd = -1;
+	drain_task(t, k);
+	uring_flight(t, r, k);
+}
+
+/* Each call of it stops from now on. */
+static void part_all(struct tracer *t, struct uring *r)
+{
+	r->stops = true;
+	if (r->known)
+		tasks_each(t, part, r);
+}
+
 /* ends: with its process, which takes what is under way with it. */
 static void end(struct tracer *t, struct uring *r, bool ends)
 {
-	look(t, r);
-	if (r->view.sq)
-		uring_settle(t, r);
+	part_all(t, r);
+	r->ends = ends;
+	if (r->view.sq) {
+		uring_taken(t, r, uring_head(r));
+		uring_answered(t, r);
+		uring_give_up(t, r);
+		uring_progress(t, r);
+	}
 	if (r->process)
 		async_lose(t, r->process, &r->flying, ends);
 	uring_hide(r);
@@ -119,14 +82,6 @@ static void end(struct tracer *t, struct uring *r, bool ends)
 	r->process = NULL;
 	if (!r->inside)
 		drop(t, r);
-}
-
-static struct uring *ring_of(const struct tracer *t, const struct process *p, int fd)
-{
-	for (struct uring *r = t->awaited ? t->awaited->rings : NULL; r; r = r->next)
-		if (r->process == p && r->fd == fd)
-			return r;
-	return NULL;
 }
 
 /* By another descriptor, or that of another process: kcmp(2). */
@@ -154,7 +109,7 @@ static struct uring *find(
 {
 	if (registered)
 		return registered_as(t, k->tid, (unsigned)fd);
-	struct uring *r = ring_of(t, k->process, fd);
+	struct uring *r = uring_of(t, k->process, fd);
 	return r ? r : alias_of(t, k->process, fd);
 }
 
@@ -200,6 +155,16 @@ void uring_born(const struct task *child, const struct task *parent)
 		child->process->has_rings = same_files(child, parent->process);
 }
 
+/* Room for what may be asked for and is not known to be taken, and for answers that are
+ * seen before that. */
+static bool make_room(struct uring *r)
+{
+	r->noffers = 2 * r->p.sq_entries;
+	r->offer = calloc(r->noffers, sizeof(*r->offer));
+	r->late = calloc(2 * r->p.cq_entries, sizeof(*r->late));
+	return r->offer && r->late;
+}
+
 void uring_made(struct tracer *t, struct task *k, int64_t fd)
 {
 	struct uring *r = NULL, *old;
@@ -208,7 +173,7 @@ void uring_made(struct tracer *t, struct task *k, int64_t fd)
 		return;
 	k->process->rang = true;
 	/* Its close would have stopped: there are two tables of descriptors. */
-	if ((old = ring_of(t, k->process, (int)fd))) {
+	if ((old = uring_of(t, k->process, (int)fd))) {
 		end(t, old, false);
 		uring_unread(t, k);
 	}
@@ -219,11 +184,12 @@ void uring_made(struct tracer *t, struct task *k, int64_t fd)
 		r->fd = (int)fd;
 		r->next = t->awaited->rings;
 		t->awaited->rings = r;
-		if (uring_show(r, k->tid)) {
+		t->told = uring_told;
+		if (uring_show(r, k->tid) && make_room(r)) {
 			if (!fast_stops_closes(t, k))
 				stop_always(t, k);
 			fast_frees_enters(t, k, false);
-			look(t, r);
+			uring_answered(t, r);
 			return;
 		}
 		drop(t, r);
@@ -243,9 +209,16 @@ bool uring_enter(struct tracer *t, struct task *k)
 
 	if (!r || !r->view.sq)
 		return true;
+	k->ring_enters = k->ring_before == r ? k->ring_enters + 1 : 1;
+	k->ring_before = r;
+	/* Which of them takes what cannot be told unless both stop. */
+	if (r->submitting && (uint32_t)arg[1])
+		part_all(t, r);
 	k->ring = r;
+	k->submits = (uint32_t)arg[1];
+	r->submitting += k->submits;
 	r->inside++;
-	look(t, r);
+	uring_answered(t, r);
 	uring_ask(t, k, r, (uint32_t)arg[1]);
 	return true;
 }
@@ -261,6 +234,15 @@ int64_t uring_ready(const struct tracer *t, const struct task *k, int fd, bool r
 	return n && r->timeouts ? INT32_MAX : n;
 }
 
+/* How many answers have been read since. */
+uint32_t uring_read(const struct tracer *t, const struct task *k, int fd, bool registered)
+{
+	const struct uring *r = find(t, k, fd, registered);
+
+	return r && r->view.cq ? uring_word(r->view.cq, r->p.cq_off.head) - k->early.head
+			       : 0;
+}
+
 void uring_leave(struct tracer *t, struct task *k)
 {
 	struct uring *r = k->ring;
@@ -269,9 +251,11 @@ void uring_leave(struct tracer *t, struct task *k)
 	if (!r)
 		return;
 	r->inside--;
-	if (r->view.sq && !r->inside)
-		uring_settle(t, r);
-	look(t, r);
+	r->submitting -= k->submits;
+	if (r->view.sq)
+		uring_taken(t, r, uring_head(r));
+	uring_answered(t, r);
+	uring_tell(r);
 	if (!r->process && !r->inside)
 		drop(t, r);
 }
@@ -311,6 +295,8 @@ void uring_exits(struct tracer *t, struct task *k)
 
 	for (r = t->awaited ? t->awaited->rings : NULL; r; r = next) {
 		next = r->next;
+		if (r->process == k->process)
+			part(t, k, r);
 		unregister(t, r, k->tid, -1);
 	}
 }
@@ -401,8 +387,10 @@ void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to)
 void uring_look(struct tracer *t, const struct task *k)
 {
 	for (struct uring *r = t->awaited ? t->awaited->rings : NULL; r; r = r->next)
-		if (r->process == k->process)
-			look(t, r);
+		if (r->process == k->process && r->view.sq) {
+			uring_taken(t, r, uring_head(r));
+			uring_answered(t, r);
+		}
 }
 
 /* The descriptors of a process go, and what is under way with them. */

@@ -23,6 +23,9 @@ enum {
 	URING_LIMIT = 64,
 	NO_OPCODE = 0xff,
 	REGISTERED_RINGS = 16, /* IO_RINGFD_REG_MAX */
+	PATIENCE = 2,          /* stops of a task, until it need not */
+	AMONG_THREADS = 32, /* times that, where others may enter it at the same time */
+	AHEAD = 64,         /* of what a call asks for, others may take the first */
 	FILES_MAX = 1 << 20,
 	SQ_MAX = 1 << 15, /* IORING_MAX_ENTRIES */
 	CQ_MAX = 1 << 16,
@@ -41,20 +44,52 @@ struct view {
 	size_t sq_size, cq_size, entry_size;
 };
 
+/* What a ring has ready, as it was seen last: once the kernel has taken it, it is asked
+ * for. number: plus 1; 0: none. */
+struct offer {
+	uint64_t number;
+	bool dropped; /* by the kernel as well */
+	bool noted;   /* by the hook */
+	struct request request;
+};
+
+/* An answer that waits for those before it, or for its request to be known. */
+struct late {
+	uint64_t word, now;
+	int32_t res;
+	uint32_t flags;
+	bool seen;
+};
+
 struct uring {
 	struct uring *next;
 	struct process *process; /* whose it is; NULL: closed */
 	int fd;
-	unsigned inside; /* tasks in io_uring_enter(2) of it */
+	unsigned inside;     /* tasks in io_uring_enter(2) of it */
+	unsigned submitting; /* ... that stop, and have some taken */
+	bool ends;           /* with its process */
 	struct io_uring_params p;
-	struct view view;  /* sq: NULL: none any more */
-	uint64_t decoded;  /* requests up to here are known */
-	uint32_t answered; /* likewise answers */
+	struct view view;    /* sq: NULL: none any more */
+	struct offer *offer; /* what may be asked for, by number, from decoded on */
+	unsigned noffers, positions; /* positions: those that go by one */
+	uint64_t decoded;            /* requests up to here are known */
+	uint64_t head;               /* and these the kernel has taken */
+	uint32_t answered;           /* likewise answers */
+	uint32_t done;               /* and these have got to their requests */
+	struct late *late;           /* answers by number, from there on */
 	struct requests flying;
 	bool timeouts;   /* has been asked for some, which end each wait */
 	unsigned silent; /* requests that are answered only if they fail, so far */
 	uint32_t *file;  /* registered: ids in names */
 	unsigned nfile;
+	/* fast/uring_hook.c: its parts in a mapping of ours there, and where it is said
+	 * how many answers the hook has noted; stops: that cannot be. */
+	bool stops;
+	const struct space *space;
+	uint64_t at[3], len[3];
+	struct rings *rings;
+	unsigned known;    /* which of its words, plus 1 */
+	unsigned entrants; /* tasks that have entered it so */
 	struct {
 		pid_t tid;
 		unsigned index;
@@ -70,15 +105,50 @@ static inline uint32_t uring_word(const uint8_t *ring, uint32_t at)
 bool uring_show(struct uring *r, pid_t tid);
 void uring_hide(struct uring *r);
 
+static inline struct uring *uring_of(
+	const struct tracer *t, const struct process *p, int fd)
+{
+	struct uring *r = t->awaited ? t->awaited->rings : NULL;
+
+	while (r && (r->process != p || r->fd != fd))
+		r = r->next;
+	return r;
+}
+
+/* uring_answer.c: what has been answered since the last look; or that with this number,
+ * if it is new. lost: so many were not seen. progress: more of the requests are known. */
+void uring_answered(struct tracer *t, struct uring *r);
+void uring_answer(struct tracer *t, struct uring *r, const struct io_uring_cqe *c,
+	uint32_t number, uint64_t now);
+void uring_progress(struct tracer *t, struct uring *r);
+
+/* fast/uring_told.c: what a task has noted in the call of it that it is in, or has told
+ * of one. */
+void uring_flight(struct tracer *t, struct uring *r, struct task *k);
+void uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec);
+
+/* fast/uring_hook.c: how many answers are known, to the hook; it is not needed there any
+ * more. */
+void uring_tell(const struct uring *r);
+void uring_unhook(struct uring *r);
+void uring_keeps(struct tracer *t, const struct task *k, struct uring *r);
+
 /* uring_files.c: what is registered. set: a request has made or given up one. */
+void uring_forget(struct tracer *t, struct task *k, int fd);
 bool uring_room(struct uring *r, unsigned n);
 void uring_set_file(struct uring *r, uint32_t place, uint32_t file);
 void uring_put_files(struct tracer *t, struct task *k, struct uring *r, uint64_t from,
 	unsigned at, unsigned n);
 
-/* uring_ask.c: the requests that the kernel is about to take, no more than most; those
- * that it has not taken after all. */
+/* uring_ask.c: what is ready when a task enters it to have so many taken; or an entry
+ * that the hook has noted then. taken: the kernel has, up to a number, or as the ring
+ * says; give_up: what has not been seen of that is lost. head: how far the kernel is. */
 void uring_ask(struct tracer *t, struct task *k, struct uring *r, uint32_t most);
-void uring_settle(struct tracer *t, struct uring *r);
+void uring_offer(struct tracer *t, struct task *k, struct uring *r, int64_t number,
+	const struct io_uring_sqe *s, uint64_t now);
+uint64_t uring_head(const struct uring *r);
+void uring_taken(struct tracer *t, struct uring *r, uint64_t head);
+void uring_give_up(struct tracer *t, struct uring *r);
+bool uring_proves(struct tracer *t, struct uring *r, uint64_t word);
 
 #endif

@@ -64,6 +64,7 @@ struct asking {
 	struct task *k;
 	struct uring *r;
 	uint64_t now;
+	bool noted; /* and not now: what is open is told by the records */
 	struct asked_last last;
 };
 
@@ -82,11 +83,23 @@ static void put_registered(
 		op->offset = (int64_t)s->off;
 }
 
+/* As async_file(), of the time of a record. */
+static const struct fd_view *file_then(struct asking *a, int fd)
+{
+	const struct fd_open *o = history_of(a->t, a->k, fd);
+
+	a->last.view = (struct fd_view){ .file = o ? o->file : 0,
+		.flags = o ? o->flags : -1,
+		.offset = o && o->seeks ? 0 : OP_NO_OFFSET };
+	return &a->last.view;
+}
+
 /* Of two at once that go by a position it is not known where the second begins. */
 static void put_descriptor(
 	struct asking *a, struct request *q, const struct io_uring_sqe *s)
 {
-	const struct fd_view *v = async_file(a->t, a->k, &a->last, s->fd);
+	const struct fd_view *v =
+		a->noted ? file_then(a, s->fd) : async_file(a->t, a->k, &a->last, s->fd);
 	struct op *op = &q->op[0];
 
 	op->fd = s->fd;
@@ -96,9 +109,9 @@ static void put_descriptor(
 		return;
 	if (s->off != UINT64_MAX)
 		op->offset = (int64_t)s->off;
-	else if (!a->r->flying.positions)
+	else if (!a->r->flying.positions && !a->r->positions)
 		op->offset = v->offset;
-	requests_position(&a->r->flying, q, s->off == UINT64_MAX);
+	q->positions = s->off == UINT64_MAX;
 }
 
 static void put_file(struct asking *a, struct request *q, const struct io_uring_sqe *s)
@@ -153,10 +166,9 @@ static void put(struct asking *a, struct request *q, const struct io_uring_sqe *
 {
 	struct op *op = &q->op[0];
 
-	q->direct = direct_of(q, s);
 	switch (s->opcode < URING_LIMIT ? says[s->opcode] : SAYS_FILE) {
 	case SAYS_VECTOR:
-		op->want = asked_vec(a->k, s->addr, s->len);
+		op->want = a->noted ? s->addr : asked_vec(a->k, s->addr, s->len);
 		break;
 	case SAYS_MESSAGE:
 		op->want = asked_msg(a->k, s->addr);
@@ -190,66 +202,138 @@ static void put(struct asking *a, struct request *q, const struct io_uring_sqe *
 		op->offset = OP_NO_OFFSET;
 }
 
-static void ask(struct asking *a, uint64_t at, const struct io_uring_sqe *s)
+static void ask(struct asking *a, struct request *q, const struct io_uring_sqe *s)
 {
-	struct uring *r = a->r;
-	bool silent = s->flags & IOSQE_CQE_SKIP_SUCCESS;
-	struct request *q = NULL;
-
-	/* Of those that are not answered only the first are kept, for what may fail. */
-	if (!silent || r->silent++ < SILENT_MAX)
-		q = requests_add(&r->flying, s->user_data);
-	if (!q) {
-		async_lost(a->t, a->k->process, 1);
-		return;
-	}
+	*q = (struct request){ .key = s->user_data,
+		.silent = s->flags & IOSQE_CQE_SKIP_SUCCESS,
+		.place = -1 };
 	async_begin(a->t, a->k, q, ASYNC_URING, s->opcode, a->now);
-	q->at = at;
-	q->silent = silent;
+	q->direct = direct_of(q, s);
+	if (q->op[0].kind == OP_CLOSE)
+		q->op[0].fd = s->fd;
 	if (q->wanted)
 		put(a, q, s);
-	r->timeouts |= s->opcode == IORING_OP_TIMEOUT;
+	a->r->timeouts |= s->opcode == IORING_OP_TIMEOUT;
 	if (s->opcode == IORING_OP_FILES_UPDATE)
-		uring_put_files(a->t, a->k, r, s->addr, (unsigned)s->off, s->len);
+		uring_put_files(a->t, a->k, a->r, s->addr, (unsigned)s->off, s->len);
 }
 
-/* How many requests the kernel has taken. Its own count has 32 bits. */
-static uint64_t taken(const struct uring *r)
+static struct offer *offer_of(const struct uring *r, uint64_t number)
+{
+	return &r->offer[number & (r->noffers - 1)];
+}
+
+static void offer(struct asking *a, uint64_t number, const struct io_uring_sqe *s)
+{
+	struct uring *r = a->r;
+	struct offer *o = offer_of(r, number);
+
+	if (number < r->decoded || number - r->decoded >= r->noffers)
+		return;
+	if (o->number > r->decoded)
+		r->positions -= o->request.positions;
+	*o = (struct offer){
+		.number = number + 1, .noted = a->noted, .dropped = s->opcode == NO_OPCODE
+	};
+	if (!o->dropped)
+		ask(a, &o->request, s);
+	r->positions += o->request.positions;
+}
+
+void uring_offer(struct tracer *t, struct task *k, struct uring *r, int64_t number,
+	const struct io_uring_sqe *s, uint64_t now)
+{
+	struct asking a = { .t = t, .k = k, .r = r, .now = now, .noted = true };
+
+	if (number >= 0)
+		offer(&a, (uint64_t)number, s);
+}
+
+/* The kernel's own count has 32 bits. */
+uint64_t uring_head(const struct uring *r)
 {
 	uint32_t head = uring_word(r->view.sq, r->p.sq_off.head);
+	int32_t ahead = (int32_t)(head - (uint32_t)r->decoded);
 
-	return r->decoded + (uint64_t)(int64_t)(int32_t)(head - (uint32_t)r->decoded);
+	return r->decoded + (ahead > 0 ? (uint64_t)ahead : 0);
 }
 
-/* It has taken what came while a call was on its way to it. */
-static void missed(struct tracer *t, struct uring *r, uint64_t head)
+/* Of those that are not answered only the first are kept, for what may fail. */
+static void take(struct tracer *t, struct uring *r, struct offer *o)
 {
-	if (head <= r->decoded)
+	struct request *q = &o->request;
+	struct task *k = task_find(t, q->op[0].tid);
+
+	o->number = 0;
+	r->positions -= q->positions;
+	if (o->dropped)
 		return;
-	if (r->process)
-		async_lost(t, r->process, head - r->decoded);
-	r->decoded = head;
+	if (k)
+		*(o->noted ? &k->fast : &k->slow) += q->wanted;
+	if (q->op[0].kind == OP_CLOSE && q->direct < 0)
+		uring_forget(t, k, q->op[0].fd);
+	if ((q->silent && r->silent++ >= SILENT_MAX) || !requests_put(&r->flying, q))
+		if (r->process)
+			async_lost(t, r->process, 1);
 }
 
-/* Entries, in order; false: no memory. */
-static bool copy(
-	const struct uring *r, uint64_t from, uint64_t end, struct io_uring_sqe **out)
+void uring_taken(struct tracer *t, struct uring *r, uint64_t head)
+{
+	if (head > r->head)
+		r->head = head;
+	while (r->decoded < r->head) {
+		struct offer *o = offer_of(r, r->decoded);
+		if (o->number != r->decoded + 1)
+			break; /* to be told of, or it came while a call was on its way */
+		r->decoded++;
+		take(t, r, o);
+	}
+}
+
+/*
+ * The kernel says how many it has taken once it is through with all of a call, but what
+ * is answered it has taken, and all before that.
+ */
+bool uring_proves(struct tracer *t, struct uring *r, uint64_t word)
+{
+	for (uint64_t at = r->decoded; at - r->decoded < r->noffers; at++) {
+		const struct offer *o = offer_of(r, at);
+		if (o->number != at + 1)
+			return false;
+		if (o->dropped || o->request.key != word)
+			continue;
+		uring_taken(t, r, at + 1);
+		return true;
+	}
+	return false;
+}
+
+void uring_give_up(struct tracer *t, struct uring *r)
+{
+	uint64_t lost = 0;
+
+	for (uring_taken(t, r, 0); r->decoded < r->head; uring_taken(t, r, 0)) {
+		uint64_t most =
+			r->head - r->decoded > r->noffers ? r->head - r->decoded : 1;
+		lost += most;
+		r->decoded += most;
+	}
+	if (r->process)
+		async_lost(t, r->process, lost < LOST_MAX ? lost : LOST_MAX);
+}
+
+/* false: the kernel drops it as well. */
+static bool entry_at(const struct uring *r, uint64_t number, struct io_uring_sqe *out)
 {
 	const struct io_uring_params *p = &r->p;
 	unsigned wide = !!(p->flags & IORING_SETUP_SQE128);
+	uint32_t i = (uint32_t)number & (p->sq_entries - 1);
 
-	*out = calloc(end - from + 1, sizeof(**out));
-	for (uint64_t at = from; *out && at < end; at++) {
-		uint32_t i = (uint32_t)at & (p->sq_entries - 1);
-		if (!(p->flags & SETUP_NO_SQARRAY))
-			i = uring_word(
-				r->view.sq, p->sq_off.array + i * (uint32_t)sizeof(i));
-		if (i < p->sq_entries)
-			(*out)[at - from] = r->view.entry[(size_t)i << wide];
-		else
-			(*out)[at - from].opcode = NO_OPCODE;
-	}
-	return *out;
+	if (!(p->flags & SETUP_NO_SQARRAY))
+		i = uring_word(r->view.sq, p->sq_off.array + i * (uint32_t)sizeof(i));
+	if (i < p->sq_entries)
+		*out = r->view.entry[(size_t)i << wide];
+	return i < p->sq_entries;
 }
 
 /*
@@ -259,32 +343,16 @@ static bool copy(
 void uring_ask(struct tracer *t, struct task *k, struct uring *r, uint32_t most)
 {
 	struct asking a = { .t = t, .k = k, .r = r, .now = tracer_now(t) };
-	struct io_uring_sqe *s;
-	uint64_t head = taken(r);
+	uint64_t head = uring_head(r);
 	uint32_t ready = uring_word(r->view.sq, r->p.sq_off.tail) - (uint32_t)head;
 
-	missed(t, r, head);
-	uint64_t end = r->decoded + most, tail = head + ready;
-	if (ready > r->p.sq_entries || !copy(r, head, end < tail ? end : tail, &s))
+	uring_taken(t, r, head);
+	if (ready > r->p.sq_entries)
 		return;
-	uint64_t now = taken(r), from = now > r->decoded ? r->decoded : now;
-	if (from < r->decoded)
-		requests_undo(&r->flying, from, 0);
-	for (uint64_t at = from; at < end && at < tail; at++) {
-		r->decoded = at + 1;
-		if (s[at - head].opcode != NO_OPCODE) /* the kernel drops it as well */
-			ask(&a, at, &s[at - head]);
+	uint64_t end = head + (ready < (uint64_t)most + AHEAD ? ready : most + AHEAD);
+	for (uint64_t at = head; at < end; at++) {
+		struct io_uring_sqe s = { .opcode = NO_OPCODE };
+		entry_at(r, at, &s);
+		offer(&a, at, &s);
 	}
-	free(s);
-}
-
-/* What was not taken may never be. */
-void uring_settle(struct tracer *t, struct uring *r)
-{
-	uint64_t head = taken(r);
-
-	missed(t, r, head);
-	if (head < r->decoded)
-		requests_undo(&r->flying, head, 0);
-	r->decoded = head;
 }

@@ -1,5 +1,5 @@
 /*
- * uring_files.c - files that are registered with a ring, by their place
+ * uring_files.c - files that are registered with a ring, by their place; and descriptors
  */
 #include "uring.h"
 
@@ -43,4 +43,11 @@ void uring_set_file(struct uring *r, uint32_t place, uint32_t file)
 {
 	if (place < r->nfile)
 		r->file[place] = file;
+}
+
+/* A descriptor is not what it was, by a request: what comes next is asked. */
+void uring_forget(struct tracer *t, struct task *k, int fd)
+{
+	if (t->fast && k && k->files && fd >= 0)
+		history_closed(t, k, fd, fast_tsc());
 }

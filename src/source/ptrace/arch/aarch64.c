@@ -95,6 +95,13 @@ int tracee_enter_over(pid_t tid, const struct enter_call *e)
 	return -ENOSYS;
 }
 
+int tracee_enter_undo(pid_t tid, const struct enter_call *e)
+{
+	(void)tid;
+	(void)e;
+	return -ENOSYS;
+}
+
 /* The register of the result is that of the first argument, until there is one. */
 int tracee_last_result(pid_t tid, int64_t *ret)
 {

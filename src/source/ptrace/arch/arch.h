@@ -56,8 +56,9 @@ int tracee_repeat(pid_t tid);
 
 /*
  * io_uring_enter(2), at its exit and before the program goes on. enter: false where it is
- * another call, or its ABI keeps too little of it. again: it is made with submit and arg
- * as they are there. over: these and the result are as they are there. 0 or -errno.
+ * another call, or its ABI keeps too little of it. again: it is made with submit, min and
+ * arg as they are there. over: these and the result are as they are there;
+ * undo: likewise, where it was to be made again, but has not been. 0 or -errno.
  */
 struct enter_call {
 	uint64_t fd, submit, min, flags, arg, stack;
@@ -66,6 +67,7 @@ struct enter_call {
 bool tracee_enter(pid_t tid, struct enter_call *e);
 int tracee_enter_again(pid_t tid, const struct enter_call *e);
 int tracee_enter_over(pid_t tid, const struct enter_call *e);
+int tracee_enter_undo(pid_t tid, const struct enter_call *e);
 
 /*
  * At the exit stop of a task: the result of the call that it was killed in. -ENODATA: it

@@ -127,30 +127,36 @@ bool tracee_enter(pid_t tid, struct enter_call *e)
 	return true;
 }
 
-static int set_enter(pid_t tid, const struct enter_call *e, bool again)
+/* move: of where it stands. Before the call there is no result yet. */
+static int set_enter(pid_t tid, const struct enter_call *e, int move)
 {
 	struct user_regs_struct r;
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
 		return -errno;
 	r.rsi = e->submit;
+	r.rdx = e->min;
 	r.r8 = e->arg;
-	r.rax = again ? r.orig_rax : (uint64_t)e->result;
-	if (again) {
-		r.rip -= 2;
+	r.rip += (uint64_t)(int64_t)move;
+	r.rax = move < 0 ? r.orig_rax : (uint64_t)e->result;
+	if (move < 0)
 		r.orig_rax = -1;
-	}
 	return ptrace(PTRACE_SETREGS, tid, 0, &r) < 0 ? -errno : 0;
 }
 
 int tracee_enter_again(pid_t tid, const struct enter_call *e)
 {
-	return set_enter(tid, e, true);
+	return set_enter(tid, e, -2);
 }
 
 int tracee_enter_over(pid_t tid, const struct enter_call *e)
 {
-	return set_enter(tid, e, false);
+	return set_enter(tid, e, 0);
+}
+
+int tracee_enter_undo(pid_t tid, const struct enter_call *e)
+{
+	return set_enter(tid, e, 2);
 }
 
 int tracee_last_result(pid_t tid, int64_t *ret)

@@ -3,10 +3,11 @@
  *
  * Calls that are not here stop if they are wanted, and leave no trace if they are not.
  */
-#include "fast.h"
+#include "../tracer.h"
 #include "iops/op.h"
 
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <linux/stat.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -91,6 +92,7 @@ static const struct fast_call fast_calls[] = {
 	CALL(mount, ROOT, PASS),
 	CALL(move_mount, ROOT, PASS),
 	CALL(io_uring_setup, RING, PASS),
+	CALL(io_uring_enter, ENTER, RING),
 	CALL(setns, ROOT, PASS),
 	CALL(mlockall, NONE, PASS),
 	CALL(mremap, NONE, PASS),
@@ -134,7 +136,7 @@ struct syscall_set fast_concerned(bool second)
 unsigned fast_addresses(uint32_t out[FAST_CALLS])
 {
 	const uint8_t *after[FAST_CALLS] = { hook_post, hook_new_post, hook_stat_sys + 2,
-		hook_pay_sys + 2 };
+		hook_pay_sys + 2, hook_ring_post };
 
 	for (unsigned i = 0; i < FAST_CALLS; i++)
 		out[i] = HOOK_AT + (uint32_t)(after[i] - hook_code);
@@ -187,6 +189,47 @@ static const short special[] = { SYS_clone, SYS_fork, SYS_vfork, SYS_clone3, SYS
 /* Those that end with EINTR for any signal: what is left of their time is to be known. */
 static const short waits[] = { SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2,
 	SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents };
+
+/*
+ * What the entry of a request tells the whole of, by its number. Else there is more in
+ * memory, or it changes descriptors.
+ */
+static const struct {
+	uint8_t opcode, how;
+} entries[] = {
+	{ IORING_OP_NOP, ENTRY_NOTED },
+	{ IORING_OP_READ, ENTRY_PLACED },
+	{ IORING_OP_WRITE, ENTRY_PLACED },
+	{ IORING_OP_READ_FIXED, ENTRY_PLACED },
+	{ IORING_OP_WRITE_FIXED, ENTRY_PLACED },
+	{ IORING_OP_READV, ENTRY_VECTOR },
+	{ IORING_OP_WRITEV, ENTRY_VECTOR },
+	{ IORING_OP_FSYNC, ENTRY_NOTED },
+	{ IORING_OP_SYNC_FILE_RANGE, ENTRY_NOTED },
+	{ IORING_OP_FALLOCATE, ENTRY_NOTED },
+	{ IORING_OP_FADVISE, ENTRY_NOTED },
+	{ IORING_OP_MADVISE, ENTRY_NOTED },
+	{ IORING_OP_SEND, ENTRY_NOTED },
+	{ IORING_OP_RECV, ENTRY_NOTED },
+	{ IORING_OP_SEND_ZC, ENTRY_NOTED },
+	{ IORING_OP_SHUTDOWN, ENTRY_NOTED },
+	{ IORING_OP_POLL_ADD, ENTRY_NOTED },
+	{ IORING_OP_POLL_REMOVE, ENTRY_NOTED },
+	{ IORING_OP_EPOLL_CTL, ENTRY_NOTED },
+	{ IORING_OP_TIMEOUT, ENTRY_NOTED },
+	{ IORING_OP_TIMEOUT_REMOVE, ENTRY_NOTED },
+	{ IORING_OP_LINK_TIMEOUT, ENTRY_NOTED },
+	{ IORING_OP_ASYNC_CANCEL, ENTRY_NOTED },
+	{ IORING_OP_PROVIDE_BUFFERS, ENTRY_NOTED },
+	{ IORING_OP_REMOVE_BUFFERS, ENTRY_NOTED },
+};
+
+void fast_entries(uint8_t out[NENTRIES])
+{
+	memset(out, ENTRY_PASS, NENTRIES);
+	for (unsigned i = 0; i < sizeof(entries) / sizeof(*entries); i++)
+		out[entries[i].opcode] = entries[i].how;
+}
 
 /*
  * A call that is wanted and has a path, or makes a descriptor, has more to tell than the

@@ -229,31 +229,6 @@ static bool is_rival(
 }
 
 /*
- * Until another thread has stopped, before a call of who: what that thread raises comes
- * before. Not one that sleeps in the kernel whatever comes, or for its child.
- */
-static void await_stop(struct tracer *t, struct task *k, void *who)
-{
-	enum { TRIES = 1000, NAP_NS = 50 * 1000 };
-	const struct timespec nap = { 0, NAP_NS };
-	const struct task *first = who;
-
-	if (k == first || k->space != first->space || k->lends)
-		return;
-	for (unsigned i = 0; i < TRIES && k->state == TASK_RUNNING; i++) {
-		siginfo_t info = { .si_pid = 0 };
-		char state = i % 20 ? 'R' : process_state(k->tid);
-		if (!state || state == 'Z' || state == 'X' || state == 'D' ||
-			waitid(P_PID, k->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
-			return;
-		if (info.si_pid)
-			queue_add(t, k, info.si_status << 8 | 0x7f);
-		else
-			nanosleep(&nap, NULL);
-	}
-}
-
-/*
  * Before its call: from now on calls of its process stop as our filters say. What is
  * patched stays so, and is as fast as it can be below a filter. 0, or why not.
  */
@@ -271,7 +246,7 @@ static int hand_over(struct tracer *t, struct task *k)
 		return err;
 	k->space->quit = true;
 	tasks_each(t, task_interrupt, k->space);
-	tasks_each(t, await_stop, k);
+	tasks_each(t, hold_await, k);
 	return 0;
 }
 
@@ -467,6 +442,9 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return patch_lean(t, k, r->orig_rax, r->rip - 2);
 	if (patch_moves(k, r->orig_rax, r->rdi, r->rsi))
 		return patch_undo(t, k, r->rip - 2);
+	int ring = uring_stop(t, k, r->orig_rax, arg, r->rip - 2);
+	if (ring)
+		return ring;
 	const bool vain = spawn_is_vain(k, r);
 	if (!vain && (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat))
 		return spawn_exec(t, k, r);
@@ -520,7 +498,7 @@ int dispatch_trap(struct tracer *t, struct task *k)
 		return done;
 	drain_task(t, k);
 	k->entered = fast_tsc();
-	if (!goes_on(t, k, &r))
+	if (!goes_on(t, k, &r) && !uring_soon(t, k, r.orig_rax, r.rdi))
 		k->space->strays++;
 	r.rip -= 2;
 	r.rax = r.orig_rax;

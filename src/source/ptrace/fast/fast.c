@@ -311,6 +311,9 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 		return patch_lean(t, k, in->entry.nr, ip - 2);
 	if (patch_moves(k, in->entry.nr, in->entry.args[0], in->entry.args[1]))
 		return patch_undo(t, k, ip - 2);
+	int ring = uring_stop(t, k, in->entry.nr, in->entry.args, ip - 2);
+	if (ring)
+		return ring;
 	if (k->space->dispatches && !k->seen)
 		return before_seen(t, k, in);
 	if (space_site_of_stub(k->space, ip)) {
@@ -360,7 +363,7 @@ bool fast_enter(struct tracer *t, struct task *k)
 		setup_exec_stops(t, k);
 	if (c->role == ROLE_ROOT || c->role == ROLE_OWN || c->role == ROLE_RING)
 		slot_asks_now(&k->slot);
-	if (c->role == ROLE_RING)
+	if (c->role == ROLE_RING || c->role == ROLE_ENTER)
 		return false;
 	if (c->role == ROLE_PATH || c->role == ROLE_LINK) /* the paths of what others have
 							     done before hold yet */

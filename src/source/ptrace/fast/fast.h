@@ -78,6 +78,7 @@ enum fast_role {
 	ROLE_OWN,       /* descriptors or directories are no longer shared */
 	ROLE_LOCK,      /* the target restricts itself: all is to be in place before */
 	ROLE_RING,      /* the kernel may open and close for it from now on */
+	ROLE_ENTER,     /* moves what a ring asks for: io_uring_enter(2) */
 	ROLE_ACTION,    /* what becomes of a signal: rt_sigaction(2) */
 	ROLE_RIGHTS,    /* it may lose those that this takes: likewise */
 };
@@ -138,6 +139,7 @@ struct rings {
 	uint8_t *base;
 	size_t size;
 	unsigned nslots, used, nfree, *free;
+	uint64_t known; /* words of KNOWN_OFFSET that are in use */
 };
 
 /* An address space: tasks that share their memory share it. */
@@ -288,8 +290,7 @@ static inline bool is_shape(const struct fast *f, uint64_t nr)
 
 /* calls.c: the calls that have to stop for us from the start on, or once there are rings
  * (second); and where the hook's own calls return to. */
-enum { FAST_CALLS = 4 };
-enum { IN_64_BITS = 0x33 /* cs */ };
+enum { FAST_CALLS = 5, IN_64_BITS = 0x33 /* cs */ };
 struct syscall_set fast_concerned(bool second);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 int call_open_flags(const uint64_t *arg, const char *name);
@@ -474,7 +475,6 @@ int setup_register(struct tracer *t, struct task *k, const struct stand *s);
 int setup_barrier_now(struct tracer *t, struct task *k, struct stand *s);
 
 /* patch.c */
-struct user_regs_struct;
 int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops);
 bool patch_counts(const struct space *sp, uint64_t nr, const uint64_t *arg);
 int patch_lean(struct tracer *t, struct task *k, uint64_t nr, uint64_t at);

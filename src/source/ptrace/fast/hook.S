@@ -30,6 +30,10 @@
 	.globl hook_late, hook_late_end, hook_owes, hook_own_at, hook_own_end
 	.globl hook_own_sys, hook_own_post, hook_take_at, hook_take_end, hook_own_out
 	.globl hook_pay, hook_pay_saved, hook_pay_sys, hook_pay_end, hook_paid
+	.globl hook_ring, hook_ring_saved, hook_ring_sys, hook_ring_post, hook_ring_kept
+	.globl hook_extended_at, hook_extended_end
+	.globl hook_parts_at, hook_parts_end, hook_fault_parts
+	.globl hook_ring_told, hook_ring_vain, hook_ring_pass, hook_ring_end
 
 .macro restore_flags
 	movzwl	CTL(C_FLAGS), %eax
@@ -274,6 +278,231 @@ hook_pay_saved:
 hook_pay_end:
 
 /*
+ * io_uring_enter(2): the entries that the kernel is about to take, and the answers that
+ * nobody has noted yet, before the call and behind it. From the
+ * second label on rdi and r8 are in their control words, and r10 is in the record.
+ */
+.macro answers first
+	/* ecx of them from number eax on, which is in the record, to rdi; clobbers rdx, r8 */
+	testl	%ecx, %ecx
+	jz	92f
+91:	movl	%eax, %edx
+	andl	CTL(C_CQ_MASK), %edx
+	shlq	$4, %rdx
+	addq	CTL(C_CQES), %rdx
+	movq	(%rdx), %r8
+	movq	%r8, (%rdi)
+	movq	8(%rdx), %r8
+	movq	%r8, 8(%rdi)
+	addq	$ANSWER_SIZE, %rdi
+	incl	%eax
+	decl	%ecx
+	jnz	91b
+	/* Has the kernel come around to them meanwhile? Above, then. */
+	movq	CTL(C_CQ_TAIL), %rdx
+	movl	(%rdx), %edx
+	subl	\first(%r11), %edx
+	decl	%edx
+	cmpl	CTL(C_CQ_MASK), %edx
+92:
+.endm
+
+.macro copy from, to
+	movq	\from(%rdx), %r8
+	movq	%r8, \from(%rdi)
+	movq	\to(%rdx), %r8
+	movq	%r8, \to(%rdi)
+.endm
+
+hook_ring:
+	movq	%rdi, CTL(C_RDI)
+	movq	%r8, CTL(C_R8)
+hook_ring_saved:
+	cmpl	CTL(C_FD), %edi
+	jne	hook_ring_pass
+	testl	$~9, %r10d		/* IORING_ENTER_GETEVENTS, _EXT_ARG */
+	jnz	hook_ring_pass
+	testl	$8, %r10d
+	jz	1f
+	cmpq	$24, %r9		/* struct io_uring_getevents_arg: sigmask */
+	jne	hook_ring_pass
+	cmpq	$LOWEST, %r8
+	jl	hook_ring_pass
+hook_extended_at:
+	movq	(%r8), %r8
+hook_extended_end:
+1:	testq	%r8, %r8
+	jnz	hook_ring_pass
+	movq	CTL(C_SQ_HEAD), %rax
+	movl	(%rax), %eax
+	movq	CTL(C_SQ_TAIL), %rcx
+	movl	(%rcx), %ecx
+	movl	%eax, R_RING_FROM(%r11)
+	movl	%eax, R_RING_TAKEN(%r11)
+	subl	%eax, %ecx		/* all that are ready: others may take the first ones */
+	cmpl	$ENTRIES_MOST, %ecx
+	ja	hook_ring_pass
+	movl	%ecx, R_RING_N(%r11)
+	leaq	R_RING_ENTRY(%r11), %rdi
+	jmp	3f
+1:	movl	%eax, %edx
+	andl	CTL(C_SQ_MASK), %edx
+	movq	CTL(C_ARRAY), %r8
+	testq	%r8, %r8
+	jz	2f
+	movl	(%r8,%rdx,4), %edx
+	cmpl	CTL(C_SQ_MASK), %edx
+	ja	hook_ring_pass
+2:	shlq	$6, %rdx
+	addq	CTL(C_SQES), %rdx
+	copy	0, 8
+	copy	16, 24
+	copy	32, 40
+	copy	48, 56
+	movzbl	(%rdi), %edx
+	cmpl	$NENTRIES, %edx
+	jae	hook_ring_pass
+	movzbl	ENTRIES_AT(%rdx), %edx
+	subl	$ENTRY_NOTED, %edx
+	jb	hook_ring_pass
+	jz	4f
+	cmpq	$-1, 8(%rdi)		/* the position of the descriptor */
+	je	hook_ring_pass
+	cmpl	$ENTRY_VECTOR-ENTRY_NOTED, %edx
+	jne	4f
+	movq	16(%rdi), %r8		/* addr, len: the sum in place of the address */
+	movl	24(%rdi), %edx
+	movq	$0, 16(%rdi)
+	cmpq	$LOWEST, %r8
+	jl	4f
+	cmpl	$1024, %edx		/* IOV_MAX */
+	ja	4f
+	testl	%edx, %edx
+	jz	4f
+hook_parts_at:
+8:	movq	8(%r8), %r10
+hook_parts_end:
+	addq	%r10, 16(%rdi)
+	addq	$16, %r8
+	decl	%edx
+	jnz	8b
+	jmp	4f
+hook_fault_parts:
+	movq	$0, 16(%rdi)
+4:	addq	$ENTRY_SIZE, %rdi
+	incl	%eax
+	decl	%ecx
+3:	testl	%ecx, %ecx
+	jnz	1b
+	movl	%ecx, R_RING_BEHIND(%r11)
+	movq	CTL(C_CQ_HEAD), %rax
+	movl	(%rax), %eax
+	movl	%eax, R_RING_READ(%r11)
+	movq	CTL(C_KNOWN), %rax
+	movl	(%rax), %eax
+	movl	%eax, R_RING_KNOWN(%r11)
+	movq	CTL(C_CQ_TAIL), %rcx
+	movl	(%rcx), %ecx
+	subl	%eax, %ecx
+	cmpl	$ANSWERS_MOST, %ecx
+	ja	hook_ring_pass
+	movl	%ecx, R_RING_BEFORE(%r11)
+	answers	R_RING_KNOWN
+	ja	hook_ring_pass
+	movq	%rdi, CTL(C_BUF)
+	movq	CTL(C_RDI), %rdi
+	movq	CTL(C_R8), %r8
+	movq	R_ARG+24(%r11), %r10
+	restore_flags
+	rdtsc
+	movl	%eax, R_T0(%r11)
+	movl	%edx, R_T0+4(%r11)
+	movl	$REC_BEGUN, R_STATE(%r11)
+	movq	CTL(C_RAX), %rax
+	movq	CTL(C_RDX), %rdx
+hook_ring_sys:
+	syscall
+hook_ring_post:
+	movq	%r11, CTL(C_R11)
+	leaq	4(%rax), %rcx		/* EINTR */
+	jrcxz	4f
+	jmp	5f
+4:	jmp	hook_ring_vain
+5:	movq	CTL(C_REC), %r11
+	movq	%rax, R_RESULT(%r11)
+hook_ring_kept:
+	rdtsc
+	movl	%eax, R_T1(%r11)
+	movl	%edx, R_T1+4(%r11)
+	movq	CTL(C_SQ_HEAD), %rax
+	movl	(%rax), %eax
+	movl	%eax, R_RING_TAKEN(%r11)
+	movq	CTL(C_BUF), %rdi
+	movl	R_RING_KNOWN(%r11), %eax
+	addl	R_RING_BEFORE(%r11), %eax
+	movq	CTL(C_KNOWN), %rcx
+	movl	(%rcx), %ecx		/* others may have gone on noting */
+	movl	%ecx, %edx
+	subl	%eax, %edx
+	cmovnsl	%ecx, %eax
+	movl	%eax, R_RING_THEN(%r11)
+	movq	CTL(C_CQ_TAIL), %rcx
+	movl	(%rcx), %ecx
+	subl	%eax, %ecx
+	jns	1f
+	xorl	%ecx, %ecx
+1:	movl	$ANSWERS_MOST, %edx
+	cmpl	%edx, %ecx
+	cmoval	%edx, %ecx
+	movl	%ecx, R_RING_BEHIND(%r11)
+	answers	R_RING_THEN
+	jbe	6f
+	xorl	%ecx, %ecx		/* the tracer will see how many are lost */
+	movl	%ecx, R_RING_BEHIND(%r11)
+	movq	CTL(C_BUF), %rdi
+6:	movl	R_RING_THEN(%r11), %eax
+	addl	R_RING_BEHIND(%r11), %eax
+	movl	%eax, CTL(C_BUF)
+	subq	%r11, %rdi
+	addq	$63, %rdi
+	andq	$-64, %rdi
+	movq	%rdi, CTL(C_STEP)
+	movq	CTL(C_RDI), %rdi
+	movq	CTL(C_R8), %r8
+	restore_flags
+	movl	$REC_ENDED, R_STATE(%r11)
+	movq	CTL(C_HEAD), %rcx
+	movq	CTL(C_STEP), %rdx
+	leaq	(%rcx,%rdx), %rcx
+	movq	%rcx, CTL(C_HEAD)
+hook_ring_told:	/* not before: who goes on from there is to be told of later */
+	movl	CTL(C_BUF), %ecx
+	movq	CTL(C_KNOWN), %rdx
+	movl	%ecx, (%rdx)
+	jmp	hook_done
+/*
+ * It has taken nothing, and has been woken for a signal that somebody else has got, or
+ * nobody: else the task would not be here. It is to stop, and is made again: early.c.
+ */
+hook_ring_vain:
+	movq	CTL(C_GUARD), %rcx
+	movzwl	(%rcx), %ecx
+	jrcxz	7f
+	movq	CTL(C_REC), %r11
+	movl	$REC_NONE, R_STATE(%r11)
+	movq	CTL(C_RAX), %rax
+	movq	CTL(C_RET), %rcx
+	leaq	-2(%rcx), %rcx
+	jmp	*%rcx
+7:	jmp	5b
+hook_ring_pass:
+	movq	CTL(C_RDI), %rdi
+	movq	CTL(C_R8), %r8
+	movq	R_ARG+24(%r11), %r10
+	jmp	hook_pass
+hook_ring_end:
+
+/*
  * Entered here where the tracer may die before the program does: then nobody keeps signal
  * handlers out of here any more. As long as it lives some byte of the word is not zero.
  */
@@ -418,6 +647,8 @@ hook_fault_two:
 	jmp	hook_go
 
 paths:
+	cmpl	$SHAPE_RING, %edx
+	je	hook_ring
 	xorl	%ecx, %ecx
 	movq	%rcx, R_PATHS_LEN2(%r11)
 	cmpl	$SHAPE_PATHS02, %edx
@@ -600,6 +831,7 @@ hook_end:
 
 	.globl setup_code, setup_trap, setup_barrier, setup_barrier_trap
 	.globl setup_map, setup_map_trap, setup_unmap, setup_unmap_trap, setup_shut
+	.globl setup_ring_code, setup_ring_trap
 	.globl setup_shut_trap, setup_filter, setup_filter_trap, setup_orphan, setup_end
 
 setup_code:
@@ -675,6 +907,32 @@ setup_unmap:
 	syscall
 	movq	%rax, %rbx
 	trap	setup_unmap_trap
+
+/* r12: the descriptor of a ring; r13, r14, r15: bytes of its parts. To rbx, rbp, r12. */
+.macro part size, from, to
+	movl	$9, %eax		/* mmap(NULL, size, PROT_READ, MAP_SHARED|MAP_POPULATE, r12, from) */
+	xorl	%edi, %edi
+	movq	\size, %rsi
+	movl	$1, %edx
+	movl	$0x8001, %r10d
+	movq	%r12, %r8
+	movl	$\from, %r9d
+	syscall
+	movq	%rax, \to
+	movl	$28, %eax		/* madvise(at, size, MADV_DONTFORK) */
+	movq	\to, %rdi
+	movq	\size, %rsi
+	movl	$10, %edx
+	syscall
+.endm
+
+setup_ring_code:
+	part	%r13, 0, %rbx
+	testq	%r14, %r14
+	jz	1f
+	part	%r14, 0x8000000, %rbp	/* IORING_OFF_CQ_RING */
+1:	part	%r15, 0x10000000, %r12	/* IORING_OFF_SQES */
+	trap	setup_ring_trap
 
 setup_shut:
 	movl	$3, %eax		/* close(r12) */

@@ -36,6 +36,12 @@
 #define OWN_AT        (TABLES_AT + 0x2c0) /* and what there is without us: none, or SIG_IGN */
 /* Programs of filters, the first and the second: struct sock_fprog, length 0 if there is
  * none, and its instructions 16 bytes further. */
+#define ENTRIES_AT    (TABLES_AT + 0x300) /* a byte for each IORING_OP_... */
+#define NENTRIES      64
+#define ENTRY_PASS    0 /* it has more to tell than its entry: the call is to stop */
+#define ENTRY_NOTED   1
+#define ENTRY_PLACED  2 /* likewise, if it says its offset */
+#define ENTRY_VECTOR  3 /* likewise, and what its parts ask for */
 #define SEAL_AT       (TABLES_AT + 0x400)
 #define SEAL_MAX      382
 #define FILTER_AT     FILTERS_AT
@@ -45,6 +51,10 @@
 #define GUARD_OFFSET  0x800
 #define GUARD_AT      (SLOTS_AT + GUARD_OFFSET)
 #define SCRATCH_AT    (SLOTS_AT + 0xc00)
+
+/* Likewise, for each ring that is entered through the hook: answers that are known. */
+#define KNOWN_OFFSET  0x400
+#define KNOWN_MAX     64
 
 /* How the arguments of a call are to be kept. */
 #define SHAPE_PASS    0 /* not at all: the call is made from the stub */
@@ -60,6 +70,7 @@
 #define SHAPE_PATHS01 10 /* two of them */
 #define SHAPE_PATHS13 11
 #define SHAPE_PATHS02 12
+#define SHAPE_RING    13   /* io_uring_enter(2): what is asked for and answered there */
 #define SHAPE_FREE    0x80 /* not at all: the call is made from the hook */
 #define SHAPE_ACTION  0x81 /* likewise, unless argument 0 is SIGSYS, SIGSEGV or SIGBUS */
 #define SHAPE_MASK    0x82 /* ... unless a mask is set that is odd: handler.c */
@@ -91,6 +102,19 @@
 #define C_BUF         0x88 /* where fstat(2) of the program writes to */
 #define C_BEGAN       0x90 /* time stamp of what waits; 0: of nothing */
 #define C_GUARD       0x98 /* where something is 0 once the tracer is dead */
+/* A ring of io_uring that it enters: its descriptor, -1: none; where a mapping of ours
+ * has its parts; and where it is said how many answers are known. */
+#define C_FD          0xa0
+#define C_SQ_HEAD     0xa8
+#define C_SQ_TAIL     0xb0
+#define C_CQ_TAIL     0xb8
+#define C_ARRAY       0xc0 /* indices of entries; 0: they are in order */
+#define C_SQES        0xc8
+#define C_CQES        0xd0
+#define C_SQ_MASK     0xd8
+#define C_CQ_MASK     0xdc
+#define C_KNOWN       0xe0
+#define C_CQ_HEAD     0xe8
 #define C_STAT        0x100 /* struct statx; it stays in this CPU's cache, records do not */
 
 /* A record; what the shapes add begins at R_MORE. */
@@ -120,6 +144,22 @@
 #define R_PATHS_LEN2  0x48
 #define R_PATHS       0x50 /* one behind the other, each with a zero byte */
 
+/* Of io_uring_enter(2): entries from the first on that the kernel had not taken, then
+ * answers, those that were there before the call first. */
+#define R_RING_FROM   0x40
+#define R_RING_N      0x44
+#define R_RING_TAKEN  0x48 /* up to which the kernel has taken them in the end */
+#define R_RING_KNOWN  0x4c /* the number of the first answer */
+#define R_RING_BEFORE 0x50
+#define R_RING_BEHIND 0x54
+#define R_RING_THEN   0x58 /* the number of the first of those behind */
+#define R_RING_READ   0x5c /* how many the program had read before the call */
+#define R_RING_ENTRY  0x80
+#define ENTRY_SIZE    64
+#define ANSWER_SIZE   16
+#define ENTRIES_MOST  64
+#define ANSWERS_MOST  128
+
 #define REC_NONE      0
 #define REC_BEGUN     1
 #define REC_ENDED     2
@@ -131,6 +171,17 @@
 struct fast_ctl {
 	uint64_t ring, head, limit, rdx, ret, r11, rax, flags, rec, step, rsi, r8, mask;
 	uint64_t statx, owed, rdi, r10, buf, began, guard;
+	struct ring_ctl {
+		int64_t fd;
+		uint64_t sq_head, sq_tail, cq_tail, array, sqes, cqes;
+		uint32_t sq_mask, cq_mask;
+		uint64_t known, cq_head;
+	} uring;
+};
+
+/* What a record of io_uring_enter(2) has at R_MORE. */
+struct fast_ring {
+	uint32_t from, n, taken, known, before, behind, then, read;
 };
 
 struct fast_rec {
@@ -162,11 +213,15 @@ extern const uint8_t hook_code[], hook_free_again[], hook_free[], hook_free_sys[
 	hook_stat_sys[], hook_new_end[], hook_end[], hook_mask_at[], hook_mask_end[],
 	hook_owes[], hook_own_at[], hook_own_end[], hook_own_sys[], hook_own_post[],
 	hook_take_at[], hook_take_end[], hook_own_out[], hook_pay[], hook_pay_saved[],
-	hook_pay_sys[], hook_pay_end[], hook_paid[], hook_late[], hook_late_end[];
+	hook_pay_sys[], hook_pay_end[], hook_paid[], hook_late[], hook_late_end[],
+	hook_ring[], hook_ring_saved[], hook_ring_sys[], hook_ring_post[],
+	hook_ring_kept[], hook_ring_told[], hook_ring_vain[], hook_ring_pass[],
+	hook_ring_end[], hook_parts_at[], hook_parts_end[], hook_fault_parts[],
+	hook_extended_at[], hook_extended_end[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],
 	setup_shut_trap[], setup_filter[], setup_filter_trap[], setup_orphan[],
-	setup_end[];
+	setup_ring_code[], setup_ring_trap[], setup_end[];
 #endif
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * leave.c - the memory of a program that was attached to, as it was before
  */
-#include "../tracer.h"
+#include "../uring.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -12,6 +12,24 @@ static int unmap(struct tracer *t, struct task *k, const struct stand *s, uint64
 	const uint64_t arg[4] = { at, len };
 
 	return stand_make(t, k, s, SYS_munmap, arg);
+}
+
+/* Where the hook looked at rings: they would live on for that. */
+static int unmap_rings(struct tracer *t, struct task *k, const struct stand *s)
+{
+	int err = 0;
+
+	for (struct uring *r = t->awaited ? t->awaited->rings : NULL; r && !err;
+		r = r->next) {
+		if (r->space != k->space)
+			continue;
+		uring_keeps(t, k, r);
+		for (int i = 0; i < 3 && !err; i++)
+			if (r->at[i])
+				err = unmap(t, k, s, r->at[i], r->len[i]);
+		r->at[0] = r->at[1] = r->at[2] = 0;
+	}
+	return err;
 }
 
 /* One of them, once all have left: the memory as it was. */
@@ -25,6 +43,8 @@ void dispatch_restore(struct tracer *t, struct task *k)
 		return;
 	bool guarded = k->process->guarded && !sp->quit;
 	int err = guarded ? handler_set(t, k, &s, OWN_AT) : 0;
+	if (!err)
+		err = unmap_rings(t, k, &s);
 	for (unsigned i = 0; !err && i < sp->nstubs; i++)
 		err = unmap(t, k, &s, sp->stubs[i].at, 4096);
 	if (!err && sp->rings)

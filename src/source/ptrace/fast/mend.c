@@ -113,6 +113,10 @@ static uint64_t after_fault(uint64_t ip)
 		return AT(hook_free);
 	if (between(ip, hook_path_at, hook_path_end))
 		return AT(hook_fault_path);
+	if (between(ip, hook_extended_at, hook_extended_end))
+		return AT(hook_ring_pass);
+	if (between(ip, hook_parts_at, hook_parts_end))
+		return AT(hook_fault_parts);
 	if (between(ip, hook_own_at, hook_own_end))
 		return AT(hook_paid);
 	if (between(ip, hook_take_at, hook_take_end))
@@ -227,6 +231,66 @@ static void in_own(
 	r->rip = r->rcx = s->at + 2;
 }
 
+/* Its requests are taken, as many as it has returned, but where a wait was made again,
+ * early.c. What has been answered since the call began is looked at next time. */
+static void finish_ring(struct fast_rec *rec)
+{
+	struct fast_ring *g = (struct fast_ring *)((uint8_t *)rec + R_MORE);
+
+	uint32_t most = (uint32_t)rec->arg[1], n = rec->result > 0 ? rec->result : 0;
+	g->taken = g->from + (n < most ? n : most);
+	g->behind = 0;
+	rec->t1 = fast_tsc();
+	rec->state = REC_ENDED;
+}
+
+static bool is_behind_ring(uint64_t ip)
+{
+	return between(ip, hook_ring_post, hook_ring_vain);
+}
+
+/* io_uring_enter(2) of a ring that is the task's own: before the call, or behind it. */
+static void in_ring(struct tracer *t, struct task *k, struct user_regs_struct *r,
+	const struct site *s, bool made)
+{
+	struct fast_ctl *c = k->slot.ctl;
+	bool told = between(r->rip, hook_ring_told, hook_ring_vain),
+	     exact = r->rip == AT(hook_ring_post);
+	struct fast_rec *rec =
+		(struct fast_rec *)slot_rec(&k->slot, told ? c->rec - c->ring : c->head);
+
+	if (!between(r->rip, hook_ring, hook_ring_saved) &&
+		!between(r->rip, hook_ring_vain, hook_ring_pass)) {
+		r->rdi = c->rdi;
+		r->r8 = c->r8;
+		r->r10 = rec->arg[3];
+	}
+	r->rdx = c->rdx;
+	if (!exact) {
+		restore_flags(r, c);
+		r->orig_rax = -1;
+	}
+	if (!is_behind_ring(r->rip)) {
+		rec->state = REC_NONE;
+		r->rax = c->rax;
+		r->rip = s->at;
+		return;
+	}
+	if (r->rip < AT(hook_ring_kept))
+		rec->result = (int64_t)r->rax;
+	if (exact)
+		c->r11 = r->r11;
+	if (!made) {
+		rec->state = REC_NONE;
+	} else if (!told) {
+		finish_ring(rec);
+		c->head += rec_size(t->fast, rec);
+	}
+	r->rax = (uint64_t)rec->result;
+	r->r11 = c->r11;
+	r->rip = r->rcx = s->at + 2;
+}
+
 /*
  * In the hook: which site led there? The control words tell, or rcx at its entry. made:
  * false if a filter of the program's own has refused the call that it stands behind.
@@ -258,6 +322,10 @@ static bool in_code(
 	}
 	if (between(r->rip, hook_exec, hook_exec_end)) {
 		in_exec(r, s, c);
+		return true;
+	}
+	if (between(r->rip, hook_ring, hook_ring_end)) {
+		in_ring(t, k, r, s, made);
 		return true;
 	}
 	if (between(r->rip, hook_owes, hook_pay_end))
@@ -358,6 +426,8 @@ static int mend(struct tracer *t, struct task *k, int sig)
 	}
 	if (sig == SIGTRAP && steps(k, &r))
 		return 1;
+	if (k->early.on && r.rip == AT(hook_ring_sys))
+		return 0; /* a wait that is made again, and knows of it */
 	siginfo_t info;
 	bool fault = (sig == SIGSEGV || sig == SIGBUS) &&
 		     !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code > 0;
@@ -427,13 +497,16 @@ void mend_home(struct tracer *t, struct task *k)
  */
 static bool has_returned(const struct user_regs_struct *r, const struct fast_rec *rec)
 {
-	bool exact = r->rip == AT(hook_post) || r->rip == AT(hook_new_post);
+	bool exact = r->rip == AT(hook_post) || r->rip == AT(hook_new_post) ||
+		     r->rip == AT(hook_ring_post);
 	bool kept = between(r->rip, hook_kept, hook_special) ||
-		    between(r->rip, hook_new_kept, hook_fault_path);
+		    between(r->rip, hook_new_kept, hook_fault_path) ||
+		    between(r->rip, hook_ring_kept, hook_ring_told);
 	int64_t ret = kept ? rec->result : (int64_t)r->rax;
 
 	if (!kept && !between(r->rip, hook_post, hook_kept) &&
-		!between(r->rip, hook_new_post, hook_new_kept))
+		!between(r->rip, hook_new_post, hook_new_kept) &&
+		!between(r->rip, hook_ring_post, hook_ring_kept))
 		return false;
 	return !exact || is_last_result(ret);
 }

@@ -5,7 +5,7 @@
  * can be patched and needs no breakpoint; but a call keeps all registers but x0, and
  * there is no register like gs to find a slot by.
  */
-#include "../tracer.h"
+#include "../uring.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -276,4 +276,55 @@ bool fast_stops_closes(const struct tracer *t, const struct task *k)
 {
 	return task_stops_always(k) ||
 	       syscall_wanted(&t->want, (unsigned)syscall_by_name("close"));
+}
+
+struct fd_open *history_of(struct tracer *t, struct task *k, int fd)
+{
+	(void)t;
+	(void)k;
+	(void)fd;
+	return NULL;
+}
+
+void history_closed(struct tracer *t, struct task *k, int fd, uint64_t when)
+{
+	(void)t;
+	(void)k;
+	(void)fd;
+	(void)when;
+}
+
+uint64_t fast_tsc(void)
+{
+	return 0;
+}
+
+void uring_flight(struct tracer *t, struct uring *r, struct task *k)
+{
+	(void)t;
+	(void)r;
+	(void)k;
+}
+
+void uring_tell(const struct uring *r)
+{
+	(void)r;
+}
+
+void uring_unhook(struct uring *r)
+{
+	(void)r;
+}
+
+void uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)
+{
+	(void)t;
+	(void)k;
+	(void)rec;
+}
+
+void hold_began(const struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
 }

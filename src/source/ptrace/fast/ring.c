@@ -17,6 +17,8 @@
 _Static_assert(sizeof(struct fast_rec) == R_SIZE, "hook.S and C agree about a record");
 _Static_assert(offsetof(struct fast_ctl, statx) == C_STATX &&
 		       offsetof(struct fast_ctl, buf) == C_BUF &&
+		       offsetof(struct fast_ctl, uring) == C_FD &&
+		       offsetof(struct fast_ctl, uring.cq_head) == C_CQ_HEAD &&
 		       sizeof(struct fast_ctl) <= C_STAT,
 	"... and about control words");
 _Static_assert(sizeof(struct fast_stat) == R_NEW_PATH - R_NEW_STAT,
@@ -155,6 +157,7 @@ int slot_take(struct fast *f, struct task *k, uint64_t ask_by)
 		.limit = RING_SIZE - RING_SLACK,
 		.mask = RING_SIZE - 1,
 		.statx = ask_by,
+		.uring.fd = -1,
 	};
 	((struct fast_rec *)s->ring)->state = REC_NONE;
 	return 0;
@@ -216,6 +219,23 @@ void slot_grow(struct slot *s)
 	s->ctl->limit = s->tail + s->size - RING_SLACK;
 }
 
+static uint32_t at_most(uint32_t n, uint32_t most)
+{
+	return n < most ? n : most;
+}
+
+static unsigned ring_size(const struct fast_rec *r)
+{
+	struct fast_ring g;
+
+	memcpy(&g, (const uint8_t *)r + R_MORE, sizeof(g));
+	unsigned answers =
+		at_most(g.before, ANSWERS_MOST) + at_most(g.behind, ANSWERS_MOST);
+	unsigned size = R_RING_ENTRY + at_most(g.n, ENTRIES_MOST) * ENTRY_SIZE +
+			answers * ANSWER_SIZE;
+	return (size + 63) / 64 * 64;
+}
+
 /* Bytes of a record, by its call and nothing that it says of itself but a length. */
 unsigned rec_size(const struct fast *f, const struct fast_rec *r)
 {
@@ -244,6 +264,8 @@ unsigned rec_size(const struct fast *f, const struct fast_rec *r)
 		len = len <= PATH_LEN ? len : PATH_LEN;
 		len2 = len2 <= PATH_LEN ? len2 : PATH_LEN;
 		return (R_PATHS + len + len2 + 2 + 63) / 64 * 64;
+	case SHAPE_RING:
+		return ring_size(r);
 	}
 	return R_SIZE;
 }

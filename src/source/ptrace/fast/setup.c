@@ -170,6 +170,7 @@ static int fill(struct tracer *t, struct task *k)
 	memcpy(page + (SHAPES_AT - HOOK_AT), t->fast->shape, NSHAPES);
 	shapes_own(k->space, page + (SHAPES_AT - HOOK_AT));
 	memcpy(page + (NAME_AT - HOOK_AT), "iops", 5);
+	fast_entries(page + (ENTRIES_AT - HOOK_AT));
 	const uint64_t action[3] = { IN_SETUP(setup_orphan),
 		SA_SIGINFO | SA_ONSTACK | 0x04000000 /* SA_RESTORER */,
 		IN_SETUP(setup_orphan) };
@@ -410,6 +411,50 @@ int setup_trim(struct tracer *t, struct task *k, struct stand *s, unsigned few)
 	of->nslots = kept;
 	int err = run(t, k, &r, setup_unmap, setup_unmap_trap);
 	return err < 0 ? err : (int)r.rbx;
+}
+
+/*
+ * A ring of io_uring as a mapping of our own, that children do not get. size: of its
+ * three parts; of the second 0, if it is in the first one. 0, or -errno.
+ */
+int setup_ring(struct tracer *t, struct task *k, struct stand *s, int fd,
+	const uint64_t size[3], uint64_t at[3])
+{
+	struct user_regs_struct r = s->entry;
+
+	r.r12 = (uint64_t)fd;
+	r.r13 = size[0];
+	r.r14 = size[1];
+	r.r15 = size[2];
+	int err = run(t, k, &r, setup_ring_code, setup_ring_trap);
+	if (err < 0)
+		return err;
+	at[0] = r.rbx;
+	at[1] = size[1] ? r.rbp : 0;
+	at[2] = r.r12;
+	for (int i = 0; i < 3; i++) {
+		if (at[i] < (uint64_t)-4095)
+			continue;
+		err = (int)at[i];
+		at[i] = 0;
+	}
+	return err;
+}
+
+/* It goes. 0, or -errno. */
+int setup_unmap_ring(struct tracer *t, struct task *k, struct stand *s,
+	const uint64_t size[3], const uint64_t at[3])
+{
+	int err = 0;
+
+	for (int i = 0; i < 3 && !err; i++) {
+		struct user_regs_struct r = s->entry;
+		r.r14 = at[i];
+		r.r15 = size[i];
+		if (at[i])
+			err = run(t, k, &r, setup_unmap, setup_unmap_trap);
+	}
+	return err;
 }
 
 static int barrier(struct tracer *t, struct task *k, struct stand *s, int command)

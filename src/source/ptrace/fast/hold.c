@@ -1,0 +1,48 @@
+/*
+ * hold.c - threads that are to stand still while another one is served
+ */
+#include "../tracer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+/*
+ * Until another thread has stopped, before a call of who: what that thread raises comes
+ * before. Not one that sleeps in the kernel whatever comes, or for its child.
+ */
+void hold_await(struct tracer *t, struct task *k, void *who)
+{
+	enum { TRIES = 1000, NAP_NS = 50 * 1000 };
+	const struct timespec nap = { 0, NAP_NS };
+	const struct task *first = who;
+
+	if (k == first || k->space != first->space || k->lends)
+		return;
+	for (unsigned i = 0; i < TRIES && k->state == TASK_RUNNING; i++) {
+		siginfo_t info = { .si_pid = 0 };
+		char state = i % 20 ? 'R' : process_state(k->tid);
+		if (!state || state == 'Z' || state == 'X' || state == 'D' ||
+			waitid(P_PID, k->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
+			return;
+		if (info.si_pid)
+			queue_add(t, k, info.si_status << 8 | 0x7f);
+		else
+			nanosleep(&nap, NULL);
+	}
+}
+
+/* When the wait in a ring began that it is in, if that is in the hook. */
+void hold_began(const struct tracer *t, struct task *k)
+{
+	const struct fast_rec *r =
+		slot_in_flight(&k->slot) ? slot_rec(&k->slot, k->slot.tail) : NULL;
+
+	if (!r || k->early.on || k->early.goes_on || rec_nr(r) != SYS_io_uring_enter)
+		return;
+	k->early.never = false;
+	k->early.from = fast_clock_ns(&t->fast->clock, r->t0) - t->epoch_ns;
+	memcpy(&k->early.head, (const uint8_t *)r + R_RING_READ, sizeof(k->early.head));
+}

@@ -1,0 +1,176 @@
+/*
+ * uring_answer.c - what has been answered in a ring
+ */
+#include "uring.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+/* What succeeds is not told of those that are silent. */
+static struct request *asked_for(const struct uring *r, const struct io_uring_cqe *c)
+{
+	struct request *q = requests_find(&r->flying, c->user_data);
+
+	while (q && q->silent && c->res >= 0)
+		q = q->next ? &r->flying.all[q->next - 1] : NULL;
+	return q;
+}
+
+/* What no read or write returns: read(2) and errno(3) name the limits. The target can
+ * write to where it is told. */
+static bool is_result(const struct request *q, int32_t res)
+{
+	bool moves = q->op[0].kind == OP_READ || q->op[0].kind == OP_WRITE;
+
+	return !moves || (res >= -4095 && res <= 0x7ffff000);
+}
+
+static bool is_descriptor(const struct request *q)
+{
+	return q->direct < 0 && (q->op[0].kind == OP_OPEN || q->op[0].kind == OP_CLOSE);
+}
+
+static void answer(struct tracer *t, struct uring *r, struct request *q,
+	const struct io_uring_cqe *c, uint64_t now)
+{
+	/* What its end has called off is nothing that it did. */
+	bool off = r->ends && c->res == -ECANCELED;
+	bool notice = c->flags & IORING_CQE_F_NOTIF;
+
+	if (requests_confused(&r->flying, q) && r->process && r->process->newest)
+		task_note(t, r->process->newest, NOTE_IO_URING, 0);
+	if (!is_result(q, c->res)) {
+		if (r->process)
+			async_lost(t, r->process, 1);
+		requests_done(&r->flying, q);
+		return;
+	}
+	if (!notice && !off) {
+		/* Linked to one before it that has put the file there. */
+		if (q->place >= 0 && (uint32_t)q->place < r->nfile)
+			q->op[0].file = r->file[q->place];
+		if (q->op[0].kind == OP_OPEN && c->res >= 0 && q->direct < 0)
+			q->op[0].fd = c->res;
+		async_end(t, q, c->res, now);
+	}
+	if (c->res >= 0 && is_descriptor(q))
+		uring_forget(t, task_find(t, q->op[0].tid),
+			q->op[0].kind == OP_OPEN ? c->res : q->op[0].fd);
+	if (q->direct >= 0 && c->res >= 0)
+		uring_set_file(r,
+			q->direct == INT_MAX ? (uint32_t)c->res : (uint32_t)q->direct,
+			q->op[0].kind == OP_CLOSE ? 0 : q->op[0].file);
+	if (!(c->flags & IORING_CQE_F_MORE))
+		requests_done(&r->flying, q);
+}
+
+static unsigned room(const struct uring *r)
+{
+	return 2 * r->p.cq_entries;
+}
+
+static struct late *late_of(const struct uring *r, uint32_t number)
+{
+	return &r->late[number & (room(r) - 1)];
+}
+
+/* Whether somebody may have asked for more than is known. */
+static bool may_be_told(const struct uring *r)
+{
+	return r->entrants > 1 || r->decoded < r->head || uring_head(r) > r->decoded;
+}
+
+/* Those before it in their order, and none before its request is known: that may be in
+ * what a task is yet to tell of. all: whatever is known. */
+static void progress(struct tracer *t, struct uring *r, bool all)
+{
+	for (; r->done != r->answered; r->done++) {
+		struct late *l = late_of(r, r->done);
+		const struct io_uring_cqe c = {
+			.user_data = l->word, .res = l->res, .flags = l->flags
+		};
+		struct request *q = l->seen ? asked_for(r, &c) : NULL;
+		if (l->seen && !q && uring_proves(t, r, c.user_data))
+			q = asked_for(r, &c);
+		if (l->seen && !q && !all && may_be_told(r))
+			return;
+		l->seen = false;
+		if (q) /* else it is from another ring: IORING_OP_MSG_RING */
+			answer(t, r, q, &c, l->now);
+	}
+}
+
+void uring_progress(struct tracer *t, struct uring *r)
+{
+	progress(t, r, false);
+}
+
+/* Those before a number that have not been seen will not be. */
+static void give_up(struct tracer *t, struct uring *r, uint32_t number)
+{
+	uint64_t lost = 0;
+
+	for (; r->answered != number; r->answered++) {
+		if (r->answered - r->done == room(r)) {
+			uring_give_up(t, r);
+			progress(t, r, true);
+		}
+		if (number - r->answered > LOST_MAX) { /* the target has written there */
+			r->answered = number;
+			progress(t, r, true);
+			lost = LOST_MAX;
+			break;
+		}
+		lost += !late_of(r, r->answered)->seen;
+	}
+	if (r->process)
+		async_lost(t, r->process, lost < LOST_MAX ? lost : LOST_MAX);
+}
+
+void uring_answer(struct tracer *t, struct uring *r, const struct io_uring_cqe *c,
+	uint32_t number, uint64_t now)
+{
+	if ((int32_t)(number - r->answered) < 0)
+		return;
+	if (number - r->done >= room(r)) {
+		give_up(t, r, number);
+		uring_give_up(t, r);
+		progress(t, r, true);
+	}
+	*late_of(r, number) = (struct late){ c->user_data, now, c->res, c->flags, true };
+	while (r->answered - r->done < room(r) && late_of(r, r->answered)->seen)
+		r->answered++;
+	progress(t, r, false);
+}
+
+/* Those that were overwritten meanwhile, as the program has read them long ago, are lost
+ * to us. */
+void uring_answered(struct tracer *t, struct uring *r)
+{
+	const struct io_uring_params *p = &r->p;
+	const uint8_t *cq = r->view.cq;
+	unsigned wide = !!(p->flags & IORING_SETUP_CQE32);
+	uint32_t number = r->answered;
+
+	if (!cq)
+		return;
+	uint64_t now = tracer_now(t);
+	uint32_t tail = uring_word(cq, p->cq_off.tail);
+	for (uint32_t n = 0; number != tail && n < 2 * p->cq_entries; n++) {
+		struct io_uring_cqe c;
+		size_t at = (number & (p->cq_entries - 1)) << wide;
+		memcpy(&c, cq + p->cq_off.cqes + at * sizeof(c), sizeof(c));
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		tail = uring_word(cq, p->cq_off.tail);
+		if (tail - number <= p->cq_entries) {
+			uring_answer(t, r, &c, number++, now);
+		} else if (r->entrants && !r->stops) {
+			break; /* what is yet to be told has them */
+		} else {
+			number = tail - p->cq_entries;
+			give_up(t, r, number);
+		}
+	}
+	progress(t, r, false);
+}
