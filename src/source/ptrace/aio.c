@@ -226,15 +226,18 @@ void aio_destroys(struct tracer *t, struct task *k)
 	drop(t, a);
 }
 
-/* The memory of a process goes, and what is under way with it. */
+/* The memory of a process goes. The kernel ends what is under way, where nobody can see
+ * the answers. */
 void aio_gone(struct tracer *t, const struct process *p)
 {
 	struct aio *a, *next;
 
 	for (a = t->awaited ? t->awaited->contexts : NULL; a; a = next) {
 		next = a->next;
-		if (a->process == p)
-			drop(t, a);
+		if (a->process != p)
+			continue;
+		async_lose(t, p, &a->flying, false);
+		drop(t, a);
 	}
 }
 

@@ -397,7 +397,8 @@ int uring_stop(
 	struct tracer *t, struct task *k, uint64_t nr, const uint64_t *arg, uint64_t at);
 
 /* Likewise: whether that is io_uring_enter(2), which need not stop much longer. */
-bool uring_soon(const struct tracer *t, const struct task *k, uint64_t nr, uint64_t fd);
+bool uring_soon(const struct tracer *t, const struct task *k, uint64_t nr, uint64_t fd,
+	uint64_t flags);
 
 /* fast/hold.c, fast/mend.c: see there. */
 void hold_await(struct tracer *t, struct task *k, void *who);

@@ -48,7 +48,7 @@ static void part(struct tracer *t, struct task *k, void *ring)
 {
 	struct uring *r = ring;
 
-	if (!k->slot.ctl || k->process != r->process || k->slot.ctl->uring.fd != r->fd)
+	if (!uring_is_entered(r, k))
 		return;
 	k->slot.ctl->uring.fd = -1;
 	drain_task(t, k);
@@ -59,8 +59,9 @@ static void part(struct tracer *t, struct task *k, void *ring)
 static void part_all(struct tracer *t, struct uring *r)
 {
 	r->stops = true;
-	if (r->known)
+	if (r->entrants)
 		tasks_each(t, part, r);
+	r->entrants = 0;
 }
 
 /* ends: with its process, which takes what is under way with it. */
@@ -94,21 +95,11 @@ static struct uring *alias_of(const struct tracer *t, const struct process *p, i
 	return NULL;
 }
 
-static struct uring *registered_as(const struct tracer *t, pid_t tid, unsigned index)
-{
-	for (struct uring *r = t->awaited ? t->awaited->rings : NULL; r; r = r->next)
-		for (unsigned i = 0; i < REGISTERED_RINGS; i++)
-			if (r->registered[i].tid == tid &&
-				r->registered[i].index == index)
-				return r;
-	return NULL;
-}
-
 static struct uring *find(
 	const struct tracer *t, const struct task *k, int fd, bool registered)
 {
 	if (registered)
-		return registered_as(t, k->tid, (unsigned)fd);
+		return uring_registered_as(t, k->tid, (unsigned)fd);
 	struct uring *r = uring_of(t, k->process, fd);
 	return r ? r : alias_of(t, k->process, fd);
 }
@@ -280,6 +271,11 @@ static bool is_registered(const struct uring *r)
 /* index: -1: all. Without a descriptor that was what it lived by. */
 static void unregister(struct tracer *t, struct uring *r, pid_t tid, int64_t index)
 {
+	struct task *k = task_find(t, tid);
+
+	if (k && uring_is_entered(r, k) && k->slot.ctl->uring.by &&
+		(index < 0 || k->slot.ctl->uring.fd == index))
+		part(t, k, r);
 	for (unsigned i = 0; i < REGISTERED_RINGS; i++)
 		if (r->registered[i].tid == tid &&
 			(index < 0 || r->registered[i].index == index))
@@ -308,7 +304,7 @@ static void register_rings(struct tracer *t, struct task *k, unsigned n, bool on
 		uint64_t from = k->call.arg[2] + i * sizeof(u);
 		if (task_read(k, from, &u, sizeof(u)) != sizeof(u))
 			return;
-		struct uring *r = registered_as(t, k->tid, u.offset);
+		struct uring *r = uring_registered_as(t, k->tid, u.offset);
 		if (r)
 			unregister(t, r, k->tid, (int64_t)u.offset);
 		r = on ? find(t, k, (int)u.data, false) : NULL;

@@ -115,6 +115,38 @@ static inline struct uring *uring_of(
 	return r;
 }
 
+/* By its place among those that are registered with a task. */
+static inline struct uring *uring_registered_as(
+	const struct tracer *t, pid_t tid, unsigned index)
+{
+	struct uring *r = t->awaited ? t->awaited->rings : NULL;
+
+	for (; r; r = r->next)
+		for (unsigned i = 0; i < REGISTERED_RINGS; i++)
+			if (r->registered[i].tid == tid &&
+				r->registered[i].index == index)
+				return r;
+	return NULL;
+}
+
+/* That which a call enters, but for aliases. */
+static inline struct uring *uring_of_call(
+	const struct tracer *t, const struct task *k, uint64_t fd, uint64_t flags)
+{
+	return flags & IORING_ENTER_REGISTERED_RING
+		       ? uring_registered_as(t, k->tid, (unsigned)fd)
+		       : uring_of(t, k->process, (int)fd);
+}
+
+/* Whether a task enters it through the hook. */
+static inline bool uring_is_entered(const struct uring *r, const struct task *k)
+{
+	return r->known && k->slot.ctl && k->process == r->process &&
+	       k->slot.ctl->uring.fd >= 0 &&
+	       k->slot.ctl->uring.known ==
+		       SLOTS_AT + KNOWN_OFFSET + 4 * (uint64_t)(r->known - 1);
+}
+
 /* uring_answer.c: what has been answered since the last look; or that with this number,
  * if it is new. lost: so many were not seen. progress: more of the requests are known. */
 void uring_answered(struct tracer *t, struct uring *r);

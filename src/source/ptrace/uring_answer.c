@@ -165,7 +165,7 @@ void uring_answered(struct tracer *t, struct uring *r)
 		tail = uring_word(cq, p->cq_off.tail);
 		if (tail - number <= p->cq_entries) {
 			uring_answer(t, r, &c, number++, now);
-		} else if (r->entrants && !r->stops) {
+		} else if (r->entrants) {
 			break; /* what is yet to be told has them */
 		} else {
 			number = tail - p->cq_entries;

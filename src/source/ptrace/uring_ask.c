@@ -277,17 +277,41 @@ static void take(struct tracer *t, struct uring *r, struct offer *o)
 			async_lost(t, r->process, 1);
 }
 
+/* As far as they are known. */
+static void take_known(struct tracer *t, struct uring *r)
+{
+	while (r->decoded < r->head) {
+		struct offer *o = offer_of(r, r->decoded);
+		if (o->number != r->decoded + 1)
+			break;
+		r->decoded++;
+		take(t, r, o);
+	}
+}
+
+void uring_give_up(struct tracer *t, struct uring *r)
+{
+	uint64_t lost = 0;
+
+	for (take_known(t, r); r->decoded < r->head; take_known(t, r)) {
+		uint64_t most =
+			r->head - r->decoded > r->noffers ? r->head - r->decoded : 1;
+		lost += most;
+		r->decoded += most;
+	}
+	if (r->process)
+		async_lost(t, r->process, lost < LOST_MAX ? lost : LOST_MAX);
+}
+
+/* Where all calls stop, what is not known came while one was on its way to the kernel.
+ * Else a task may be yet to tell of it. */
 void uring_taken(struct tracer *t, struct uring *r, uint64_t head)
 {
 	if (head > r->head)
 		r->head = head;
-	while (r->decoded < r->head) {
-		struct offer *o = offer_of(r, r->decoded);
-		if (o->number != r->decoded + 1)
-			break; /* to be told of, or it came while a call was on its way */
-		r->decoded++;
-		take(t, r, o);
-	}
+	take_known(t, r);
+	if (!r->entrants)
+		uring_give_up(t, r);
 }
 
 /*
@@ -306,20 +330,6 @@ bool uring_proves(struct tracer *t, struct uring *r, uint64_t word)
 		return true;
 	}
 	return false;
-}
-
-void uring_give_up(struct tracer *t, struct uring *r)
-{
-	uint64_t lost = 0;
-
-	for (uring_taken(t, r, 0); r->decoded < r->head; uring_taken(t, r, 0)) {
-		uint64_t most =
-			r->head - r->decoded > r->noffers ? r->head - r->decoded : 1;
-		lost += most;
-		r->decoded += most;
-	}
-	if (r->process)
-		async_lost(t, r->process, lost < LOST_MAX ? lost : LOST_MAX);
 }
 
 /* false: the kernel drops it as well. */

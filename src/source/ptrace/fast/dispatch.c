@@ -437,7 +437,7 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return quit(t, k, r->rip - 2);
 	if (!k->space->locked && strays(t, k) && (to_filters(t, k) < 0 || k->space->quit))
 		return k->space->quit ? 0 : -ESRCH;
-	const uint64_t arg[] = { r->rdi, r->rsi, r->rdx };
+	const uint64_t arg[] = { r->rdi, r->rsi, r->rdx, r->r10 };
 	if (patch_counts(k->space, r->orig_rax, arg))
 		return patch_lean(t, k, r->orig_rax, r->rip - 2);
 	if (patch_moves(k, r->orig_rax, r->rdi, r->rsi))
@@ -498,7 +498,7 @@ int dispatch_trap(struct tracer *t, struct task *k)
 		return done;
 	drain_task(t, k);
 	k->entered = fast_tsc();
-	if (!goes_on(t, k, &r) && !uring_soon(t, k, r.orig_rax, r.rdi))
+	if (!goes_on(t, k, &r) && !uring_soon(t, k, r.orig_rax, r.rdi, r.r10))
 		k->space->strays++;
 	r.rip -= 2;
 	r.rax = r.orig_rax;

@@ -320,8 +320,10 @@ hook_ring:
 hook_ring_saved:
 	cmpl	CTL(C_FD), %edi
 	jne	hook_ring_pass
-	testl	$~9, %r10d		/* IORING_ENTER_GETEVENTS, _EXT_ARG */
-	jnz	hook_ring_pass
+	movl	%r10d, %eax
+	andl	$~9, %eax		/* but IORING_ENTER_GETEVENTS, _EXT_ARG */
+	cmpl	CTL(C_BY), %eax
+	jne	hook_ring_pass
 	testl	$8, %r10d
 	jz	1f
 	cmpq	$24, %r9		/* struct io_uring_getevents_arg: sigmask */

@@ -115,6 +115,7 @@
 #define C_CQ_MASK     0xdc
 #define C_KNOWN       0xe0
 #define C_CQ_HEAD     0xe8
+#define C_BY          0xf0 /* IORING_ENTER_REGISTERED_RING, or 0 */
 #define C_STAT        0x100 /* struct statx; it stays in this CPU's cache, records do not */
 
 /* A record; what the shapes add begins at R_MORE. */
@@ -176,6 +177,7 @@ struct fast_ctl {
 		uint64_t sq_head, sq_tail, cq_tail, array, sqes, cqes;
 		uint32_t sq_mask, cq_mask;
 		uint64_t known, cq_head;
+		uint32_t by, spare;
 	} uring;
 };
 

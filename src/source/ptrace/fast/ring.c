@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct fast_rec) == R_SIZE, "hook.S and C agree about a re
 _Static_assert(offsetof(struct fast_ctl, statx) == C_STATX &&
 		       offsetof(struct fast_ctl, buf) == C_BUF &&
 		       offsetof(struct fast_ctl, uring) == C_FD &&
-		       offsetof(struct fast_ctl, uring.cq_head) == C_CQ_HEAD &&
+		       offsetof(struct fast_ctl, uring.by) == C_BY &&
 		       sizeof(struct fast_ctl) <= C_STAT,
 	"... and about control words");
 _Static_assert(sizeof(struct fast_stat) == R_NEW_PATH - R_NEW_STAT,

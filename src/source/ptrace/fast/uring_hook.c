@@ -78,7 +78,7 @@ static void part(struct tracer *t, struct task *k, void *ring)
 	const struct uring *r = ring;
 
 	(void)t;
-	if (k->slot.ctl && k->process == r->process && k->slot.ctl->uring.fd == r->fd)
+	if (uring_is_entered(r, k))
 		k->slot.ctl->uring.fd = -1;
 }
 
@@ -169,14 +169,15 @@ static bool take_word(struct uring *r, const struct space *sp)
 }
 
 /* Where the hook finds its parts. */
-static void show(struct task *k, struct uring *r)
+static void show(struct task *k, struct uring *r, const uint64_t *arg)
 {
 	const struct io_uring_params *p = &r->p;
 	uint64_t sq = r->at[0], cq = r->len[1] ? r->at[1] : sq;
 
 	r->entrants++;
 	k->slot.ctl->uring = (struct ring_ctl){
-		.fd = r->fd,
+		.fd = (int)arg[0],
+		.by = arg[3] & IORING_ENTER_REGISTERED_RING,
 		.sq_head = sq + p->sq_off.head,
 		.sq_tail = sq + p->sq_off.tail,
 		.cq_tail = cq + p->cq_off.tail,
@@ -207,17 +208,18 @@ static void is_sharer(struct tracer *t, struct task *k, void *arg)
 }
 
 /* Results as those of uring_stop(). */
-static int hook(struct tracer *t, struct task *k, struct uring *r, uint64_t at)
+static int hook(struct tracer *t, struct task *k, struct uring *r, const uint64_t *arg,
+	uint64_t at)
 {
 	struct stand st;
 
 	if (r->at[2] && r->space == k->space) {
-		show(k, r);
+		show(k, r, arg);
 		return 0;
 	}
 	struct sharers others = { .of = k };
 	tasks_each(t, is_sharer, &others);
-	if (others.any || r->at[2] || !setup_may_reserve(k->tid) ||
+	if (others.any || r->at[2] || r->fd < 0 || !setup_may_reserve(k->tid) ||
 		(!r->known && !take_word(r, k->space)) || stand_begin(t, k, &st) < 0) {
 		r->stops = true;
 		return 0;
@@ -233,7 +235,7 @@ static int hook(struct tracer *t, struct task *k, struct uring *r, uint64_t at)
 		memset(r->at, 0, sizeof(r->at));
 		r->stops = true;
 	} else {
-		show(k, r);
+		show(k, r, arg);
 	}
 	return go_on(k, &st, at, err);
 }
@@ -246,16 +248,17 @@ int uring_stop(
 	if (!t->awaited || !t->awaited->rings)
 		return 0;
 	if (nr == SYS_io_uring_enter) {
-		struct uring *r = uring_of(t, k->process, (int)arg[0]);
-		return may_be_hooked(t, k, r) ? hook(t, k, r, at) : 0;
+		struct uring *r = uring_of_call(t, k, arg[0], arg[3]);
+		return may_be_hooked(t, k, r) ? hook(t, k, r, arg, at) : 0;
 	}
 	return closes(k, nr, arg, &from, &to) ? leave(t, k, from, to, at) : 0;
 }
 
-bool uring_soon(const struct tracer *t, const struct task *k, uint64_t nr, uint64_t fd)
+bool uring_soon(const struct tracer *t, const struct task *k, uint64_t nr, uint64_t fd,
+	uint64_t flags)
 {
 	const struct uring *r =
-		nr == SYS_io_uring_enter ? uring_of(t, k->process, (int)fd) : NULL;
+		nr == SYS_io_uring_enter ? uring_of_call(t, k, fd, flags) : NULL;
 
 	return r && r->view.sq && !r->stops;
 }

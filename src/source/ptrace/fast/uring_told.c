@@ -78,7 +78,8 @@ void uring_flight(struct tracer *t, struct uring *r, struct task *k)
 	const struct fast_rec *rec = sane ? slot_rec(&k->slot, head) : NULL;
 
 	if (!rec || rec->state != REC_BEGUN || rec_nr(rec) != SYS_io_uring_enter ||
-		rec->t0 <= k->slot.ended || (int)rec->arg[0] != r->fd || !r->view.sq)
+		rec->t0 <= k->slot.ended || !r->view.sq ||
+		uring_of_call(t, k, rec->arg[0], rec->arg[3]) != r)
 		return;
 	const struct noted n = noted_of(rec);
 	uint64_t now = time_of(t, rec->t0);
@@ -93,7 +94,7 @@ void uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)
 	const struct noted n = noted_of(rec);
 	uint32_t taken = n.ring.taken - n.ring.from;
 	struct uring *r =
-		async_counts(t, k) ? uring_of(t, k->process, (int)rec->arg[0]) : NULL;
+		async_counts(t, k) ? uring_of_call(t, k, rec->arg[0], rec->arg[3]) : NULL;
 
 	if (!r || !r->view.sq) {
 		if (async_counts(t, k))
