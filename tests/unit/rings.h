@@ -103,6 +103,7 @@ static inline struct uring *rig_uring(struct rig *r, int fd)
 		abort();
 	u->process = &r->process;
 	u->fd = fd;
+	u->entrants = 2; /* which may have more to tell */
 	u->noffers = 2 * ENTRIES;
 	u->offer = calloc(u->noffers, sizeof(*u->offer));
 	u->late = calloc(4 * ENTRIES, sizeof(*u->late));

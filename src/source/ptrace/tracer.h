@@ -235,8 +235,9 @@ struct tracer {
 	struct fast *fast;           /* NULL: all operations stop */
 	struct foresight *foresight; /* what it will need, until that is there */
 	struct awaited *awaited;     /* NULL: no rings, no contexts */
-	/* A record of io_uring_enter(2) that is complete; NULL: nobody wants any. */
-	void (*told)(struct tracer *t, struct task *k, const struct fast_rec *r);
+	/* A record of io_uring_enter(2) that is complete; false: it cannot be one. NULL:
+	 * nobody wants any. */
+	bool (*told)(struct tracer *t, struct task *k, const struct fast_rec *r);
 	int error;                   /* the first that a sink returned */
 	struct map tasks, processes; /* by id */
 	struct op *found; /* processes attached to, to be told at the first step */

@@ -157,7 +157,7 @@ void uring_progress(struct tracer *t, struct uring *r);
 /* fast/uring_told.c: what a task has noted in the call of it that it is in, or has told
  * of one. */
 void uring_flight(struct tracer *t, struct uring *r, struct task *k);
-void uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec);
+bool uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec);
 
 /* fast/uring_hook.c: how many answers are known, to the hook; it is not needed there any
  * more. */

@@ -300,11 +300,8 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 	const struct syscall_desc *d = &syscalls[row];
 	if (d->weight && t->countable)
 		account(k, d, r->result);
-	if (c->role == ROLE_ENTER) {
-		if (t->told)
-			t->told(t, k, r);
-		return true;
-	}
+	if (c->role == ROLE_ENTER)
+		return !t->told || t->told(t, k, r);
 	if (c->role == ROLE_DATA)
 		data(t, k, row, r);
 	else if (syscall_wanted(&t->want, row))

@@ -316,11 +316,12 @@ void uring_unhook(struct uring *r)
 	(void)r;
 }
 
-void uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)
+bool uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)
 {
 	(void)t;
 	(void)k;
 	(void)rec;
+	return false;
 }
 
 void hold_began(const struct tracer *t, struct task *k)

@@ -88,10 +88,16 @@ void uring_flight(struct tracer *t, struct uring *r, struct task *k)
 	answers(t, r, n.answer, n.ring.known, n.ring.before, now);
 }
 
-/* It is complete. */
-void uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)
+/* It is complete. false: no call has left it. */
+bool uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)
 {
 	const struct noted n = noted_of(rec);
+	struct fast_ring as_is;
+
+	memcpy(&as_is, (const uint8_t *)rec + R_MORE, sizeof(as_is));
+	if (as_is.n > ENTRIES_MOST || as_is.before > ANSWERS_MOST ||
+		as_is.behind > ANSWERS_MOST)
+		return false;
 	uint32_t taken = n.ring.taken - n.ring.from;
 	struct uring *r =
 		async_counts(t, k) ? uring_of_call(t, k, rec->arg[0], rec->arg[3]) : NULL;
@@ -99,7 +105,7 @@ void uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)
 	if (!r || !r->view.sq) {
 		if (async_counts(t, k))
 			async_lost(t, k->process, at_most(taken, ENTRIES_MOST));
-		return;
+		return true;
 	}
 	uint64_t began = time_of(t, rec->t0), ended = time_of(t, rec->t1);
 	k->early.never = false;
@@ -115,4 +121,5 @@ void uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)
 		uring_taken(t, r, (uint64_t)end);
 	answers(t, r, n.answer + n.ring.before, n.ring.then, n.ring.behind, ended);
 	uring_progress(t, r);
+	return true;
 }
