@@ -354,6 +354,8 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 
 	k->process->stopped &= group;
 	k->process->signals += k->stopped_before;
+	if (!k->stopped_before)
+		uring_born(t, k);
 	k->stopped_before = true;
 	control_restore(k);
 	fast_first_stop(t, k);
@@ -396,7 +398,7 @@ static void on_birth(struct tracer *t, struct task *k, bool vfork)
 	if (child) {
 		bool held = child->held_back;
 		fast_birth(t, child, k, vfork);
-		uring_born(child, k);
+		uring_born(t, child);
 		child->held_back = false;
 		child->sysmode |= k->sysmode;
 		child->clone_flag = k->clone_flag;

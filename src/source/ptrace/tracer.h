@@ -384,7 +384,7 @@ uint32_t uring_read(
 	const struct tracer *t, const struct task *k, int fd, bool registered);
 void uring_entered(struct tracer *t, struct task *k, int64_t ret);
 void uring_leave(struct tracer *t, struct task *k);
-void uring_born(const struct task *child, const struct task *parent);
+void uring_born(const struct tracer *t, const struct task *k);
 void uring_exits(struct tracer *t, struct task *k);
 void uring_registered(struct tracer *t, struct task *k, int64_t ret);
 void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to);

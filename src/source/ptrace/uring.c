@@ -139,11 +139,15 @@ static void stop_always(struct tracer *t, struct task *k)
 	tasks_each(t, stop_too, k->process);
 }
 
-/* A child of one that stops so, which may share its descriptors. */
-void uring_born(const struct task *child, const struct task *parent)
+/* A new task, before it runs: of a process that may share descriptors with one that stops
+ * so. */
+void uring_born(const struct tracer *t, const struct task *k)
 {
-	if (parent->process->has_rings && child->process != parent->process)
-		child->process->has_rings = same_files(child, parent->process);
+	struct uring *r = t->awaited ? t->awaited->rings : NULL;
+
+	for (; r && !k->process->has_rings; r = r->next)
+		if (r->process && r->process->has_rings)
+			k->process->has_rings = same_files(k, r->process);
 }
 
 /* Room for what may be asked for and is not known to be taken, and for answers that are

@@ -148,9 +148,10 @@ void uring_answer(struct tracer *t, struct uring *r, const struct io_uring_cqe *
  * to us. */
 void uring_answered(struct tracer *t, struct uring *r)
 {
+	enum { TRIES = 3 };
 	const struct io_uring_params *p = &r->p;
 	const uint8_t *cq = r->view.cq;
-	unsigned wide = !!(p->flags & IORING_SETUP_CQE32);
+	unsigned wide = !!(p->flags & IORING_SETUP_CQE32), tries = 0;
 	uint32_t number = r->answered;
 
 	if (!cq)
@@ -165,8 +166,9 @@ void uring_answered(struct tracer *t, struct uring *r)
 		tail = uring_word(cq, p->cq_off.tail);
 		if (tail - number <= p->cq_entries) {
 			uring_answer(t, r, &c, number++, now);
-		} else if (r->entrants) {
-			break; /* what is yet to be told has them */
+		} else if (r->entrants && tries++ < TRIES) {
+			drain_all(t); /* they may have been told of meanwhile */
+			number = r->answered;
 		} else {
 			number = tail - p->cq_entries;
 			give_up(t, r, number);
