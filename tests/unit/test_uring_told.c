@@ -291,6 +291,22 @@ static void written_over(void **state)
 	assert_int_equal(rig->nops, 0);
 }
 
+/* A number far from all others, which the target has written: what comes next counts. */
+static void far(void **state)
+{
+	(void)state;
+	ring->entrants = 1; /* who has no more to tell */
+	known = 0x70000000;
+	enter(10, &(struct enter){ 1, 1, 1, 0, { { IORING_OP_READ, 10, 0, 1 } }, { { 9, 10 } } });
+	drain_all(&rig->t);
+	assert_int_equal(ring->done, ring->answered);
+	assert_true(rig->lost >= LOST_MAX);
+	known = ring->answered;
+	enter(20, &(struct enter){ 0, 0, 1, 0, { { 0 } }, { { 1, 10 } } });
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 1);
+}
+
 /* A result that is none. */
 static void no_result(void **state)
 {
@@ -316,6 +332,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(in_flight, again, stop),
 		cmocka_unit_test_setup_teardown(no_ring, again, stop),
 		cmocka_unit_test_setup_teardown(written_over, again, stop),
+		cmocka_unit_test_setup_teardown(far, again, stop),
 		cmocka_unit_test_setup_teardown(no_result, again, stop),
 	};
 

@@ -401,7 +401,7 @@ int uring_stop(
 bool uring_soon(const struct tracer *t, const struct task *k, uint64_t nr, uint64_t fd,
 	uint64_t flags);
 
-/* fast/hold.c, fast/mend.c: see there. */
+/* fast/hold.c: see there. */
 void hold_await(struct tracer *t, struct task *k, void *who);
 void hold_began(const struct tracer *t, struct task *k);
 

@@ -148,7 +148,7 @@ static inline bool uring_is_entered(const struct uring *r, const struct task *k)
 }
 
 /* uring_answer.c: what has been answered since the last look; or that with this number,
- * if it is new. lost: so many were not seen. progress: more of the requests are known. */
+ * if it is new. progress: more of the requests are known. */
 void uring_answered(struct tracer *t, struct uring *r);
 void uring_answer(struct tracer *t, struct uring *r, const struct io_uring_cqe *c,
 	uint32_t number, uint64_t now);

@@ -117,8 +117,10 @@ static void give_up(struct tracer *t, struct uring *r, uint32_t number)
 			progress(t, r, true);
 		}
 		if (number - r->answered > LOST_MAX) { /* the target has written there */
-			r->answered = number;
+			uring_give_up(t, r);
 			progress(t, r, true);
+			memset(r->late, 0, room(r) * sizeof(*r->late));
+			r->done = r->answered = number;
 			lost = LOST_MAX;
 			break;
 		}

@@ -3,7 +3,6 @@
  */
 #include "../tracer.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

@@ -1,9 +1,9 @@
 /*
  * uring_told.c - what the hook has kept of a ring
  *
- * The hook notes entries and answers of who alone enters a ring. A look at the ring
- * itself may come before its records are read, or behind: each entry and answer has its
- * number, and counts once.
+ * A look at the ring itself may come before the records of the hook are read, or behind,
+ * and threads may have noted the same: each entry and answer has its number, and counts
+ * once.
  */
 #include "../uring.h"
 
