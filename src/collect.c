@@ -297,6 +297,7 @@ static int open_source(struct collection *c)
 		.pids = c->pids,
 		.npids = c->pids ? c->run.npids : 0,
 		.launch = c->job->launch,
+		.foresight = c->job->foresight,
 		.follow = o->follow,
 		.wait = o->wait,
 		.filter = o->filter,

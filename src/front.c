@@ -153,11 +153,18 @@ static void become_command(void *birth)
 	_exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN);
 }
 
+/* By ptrace(2), if that is allowed, and by nothing else. */
+static bool is_traced(const struct options *o)
+{
+	return !o->story &&
+	       (!strcmp(o->backend, "auto") || !strcmp(o->backend, "ptrace"));
+}
+
 /* Beside us where that is most of a start: what takes long to begin, much memory or many
  * threads is better off on its own. */
 static pid_t bear(const struct options *o, void (*run)(void *), void *arg)
 {
-	if (!o->story && (!strcmp(o->backend, "auto") || !strcmp(o->backend, "ptrace")))
+	if (is_traced(o))
 		return beside(run, arg);
 	pid_t pid = fork();
 	if (pid == 0)
@@ -204,6 +211,9 @@ static void become_tracer(void *birth)
 	int keep[] = { job->out->fd, job->log->fd, job->done,
 		job->launch ? job->launch->go[1] : -1 };
 	fds_close_others(keep, 4);
+	if (job->launch && is_traced(job->options) && job->options->filter &&
+		job->options->patch_after)
+		job->foresight = foresee_begin();
 	prefault();
 	b->work(job);
 	_exit(0);

@@ -13,7 +13,8 @@ struct out;
 /* What the tracer process does. done() tells the front end that it may go. */
 struct front_job {
 	const struct options *options;
-	struct launch *launch; /* NULL: attach */
+	struct launch *launch;       /* NULL: attach */
+	struct foresight *foresight; /* NULL: none */
 	struct out *out;
 	struct out *log; /* fd is -1 if none is kept */
 	int done;        /* a pipe to the front end */

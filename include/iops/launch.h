@@ -75,6 +75,12 @@ static inline int launch_guard_byte(pid_t tid)
 	return -1;
 }
 
+/*
+ * In the tracer, as soon as it can: a thread finds out what any command will need, if
+ * there is another CPU for it. NULL: it is found out when it is needed.
+ */
+struct foresight *foresee_begin(void);
+
 struct sock_filter;
 
 /*

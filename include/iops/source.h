@@ -27,7 +27,8 @@ struct source_args {
 	const pid_t *pids; /* processes to attach to ... */
 	unsigned npids;
 	struct launch *launch; /* ... or the command that waits to be let go; else NULL */
-	bool follow;           /* children of them too */
+	struct foresight *foresight; /* of source_ptrace, which ends it; or NULL */
+	bool follow;                 /* children of them too */
 	bool wait;            /* until the last of them has ended, not only the command */
 	const char *command;  /* its name, as execvp(3) takes it */
 	bool filter;          /* a seccomp filter may be used */

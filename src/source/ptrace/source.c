@@ -74,7 +74,8 @@ static void patch(struct tracer *t, const struct source_args *args)
 					       !ignores(SIGSYS) && !ignores(SIGTRAP));
 	snprintf(t->no_patch, sizeof(t->no_patch), "%s", why);
 	int err = 0;
-	if (!*why && !fast_ask(t->no_patch, sizeof(t->no_patch)))
+	/* Where it is foreseen that is asked there. */
+	if (!*why && (t->foresight || !fast_ask(t->no_patch, sizeof(t->no_patch))))
 		err = fast_open(t, args->patch_after);
 	if (err < 0)
 		snprintf(t->no_patch, sizeof(t->no_patch), "%s", strerror(-err));
@@ -96,6 +97,7 @@ static struct tracer *tracer_new(const struct source_args *args)
 	t->names = args->names;
 	t->fdtab = fdtab_new(args->names);
 	t->launch = args->launch;
+	t->foresight = args->foresight;
 	t->want = *args->want;
 	t->countable = syscall_set_countable(args->want);
 	t->epoch_ns = args->epoch_ns;
@@ -292,8 +294,6 @@ static int ptrace_open(struct source **out, const struct source_args *args)
 
 	if (!t)
 		return err;
-	if (t->filter && args->patch_after)
-		t->foresight = foresee_begin();
 	prepare();
 	t->place = place_new();
 	if (t->launch) {

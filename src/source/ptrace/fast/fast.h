@@ -311,8 +311,7 @@ bool fast_reads_code(void); /* or it has been said what is missing */
 
 /* foresee.c: it works while we do. NULL: all is to be done when it is to be given. Stop:
  * nobody needs it; only its end is waited for by free. */
-struct foresight;
-struct foresight *foresee_begin(void);
+int foresee_proof(struct foresight *s, char *why, size_t size); /* of both the above */
 void foresee_give(struct foresight *s, struct texts *xs);
 void foresee_stop(struct foresight *s);
 void foresee_free(struct foresight *s);

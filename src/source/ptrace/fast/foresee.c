@@ -3,8 +3,9 @@
  *
  * From its loader and its C library, which nearly every program has in common with us. To
  * find out how that can be patched takes longer than all else that comes before the
- * command: where there is another CPU, a thread does it there meanwhile. That CPU may be
- * busy: what the thread has not begun by the time that it is needed is not waited for.
+ * command, and whether it can be patched at all is to be tried: where there is another
+ * CPU, a thread does both there meanwhile. That CPU may be busy: what the thread has not
+ * begun by the time that it is needed is not waited for.
  */
 #include "../tracer.h"
 #include "iops/cpu.h"
@@ -15,6 +16,7 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -26,8 +28,10 @@ enum { STACK = 1 << 20 };
 
 struct foresight {
 	pthread_t thread;
-	atomic_flag begun; /* once, by who comes first */
-	sem_t done;
+	atomic_flag proving, begun; /* each once, by who comes first */
+	sem_t proved, done;
+	int proof; /* of fast_ask() and fast_try() */
+	char why[64];
 	struct texts texts;
 	bool given; /* they are with who needs them */
 };
@@ -69,10 +73,21 @@ static void foresee(struct texts *xs)
 	maps_forget(&xs->maps);
 }
 
+static void prove(struct foresight *s)
+{
+	if (atomic_flag_test_and_set(&s->proving))
+		return;
+	s->proof = fast_ask(s->why, sizeof(s->why));
+	if (!s->proof)
+		s->proof = fast_try(s->why, sizeof(s->why));
+	sem_post(&s->proved);
+}
+
 static void *work(void *arg)
 {
 	struct foresight *s = arg;
 
+	prove(s);
 	if (!atomic_flag_test_and_set(&s->begun)) {
 		foresee(&s->texts);
 		sem_post(&s->done);
@@ -111,6 +126,7 @@ static bool begin(struct foresight *s)
 
 static void forget(struct foresight *s)
 {
+	sem_destroy(&s->proved);
 	sem_destroy(&s->done);
 	texts_fini(&s->texts);
 	free(s);
@@ -122,12 +138,28 @@ struct foresight *foresee_begin(void)
 
 	if (!s)
 		return NULL;
+	atomic_flag_clear(&s->proving);
 	atomic_flag_clear(&s->begun);
+	sem_init(&s->proved, 0, 0);
 	sem_init(&s->done, 0, 0);
 	if (begin(s))
 		return s;
 	forget(s);
 	return NULL;
+}
+
+static void await(sem_t *sem)
+{
+	while (sem_wait(sem) < 0 && errno == EINTR)
+		; /* the session's clock ticks meanwhile */
+}
+
+int foresee_proof(struct foresight *s, char *why, size_t size)
+{
+	prove(s);
+	await(&s->proved);
+	snprintf(why, size, "%s", s->why);
+	return s->proof;
 }
 
 void foresee_give(struct foresight *s, struct texts *xs)
@@ -139,8 +171,7 @@ void foresee_give(struct foresight *s, struct texts *xs)
 	if (s->given)
 		return;
 	work(s);
-	while (sem_wait(&s->done) < 0 && errno == EINTR)
-		; /* the session's clock ticks meanwhile */
+	await(&s->done);
 	struct texts had = *xs;
 	*xs = s->texts;
 	xs->maps = had.maps;
