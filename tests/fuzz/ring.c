@@ -2,8 +2,7 @@
  * ring.c - fuzz the drain of rings, to which the target can write what it likes
  *
  * The first byte chooses who is asked in /proc, which calls are wanted, and whether there
- * is a ring of io_uring. Then parts: a
- * byte that chooses the ring and what happens to its head, one of how many times 64
+ * is a ring of io_uring, and a context of Linux AIO. Then parts: a byte that chooses the ring and what happens to its head, one of how many times 64
  * bytes follow, and these. Tame parts are records whose times have been and whose calls
  * exist, since no mutation finds these.
  */
@@ -102,6 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	bool ring = bytes[0] & 32;
 	if (ring)
 		rig_uring(r, 3);
+	if (ring)
+		rig_aio(r, 0);
 	for (size_t at = 1; at + 2 <= len;)
 		at += part(r, bytes + at, len - at);
 	drain_all(&r->t);

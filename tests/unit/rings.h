@@ -4,6 +4,7 @@
 #ifndef RINGS_H
 #define RINGS_H
 
+#include "../../src/source/ptrace/aio.h"
 #include "../../src/source/ptrace/uring.h"
 
 #include <fcntl.h>
@@ -124,6 +125,27 @@ static inline struct uring *rig_uring(struct rig *r, int fd)
 	a->rings = u;
 	r->t.told = uring_told;
 	return u;
+}
+
+/* A context of Linux AIO whose calls go through the hook. */
+static inline struct aio *rig_aio(struct rig *r, uint64_t id)
+{
+	struct awaited *w = awaited_of(&r->t);
+	struct aio *a = calloc(1, sizeof(*a));
+
+	if (!w || !a)
+		abort();
+	a->process = &r->process;
+	a->id = id;
+	a->nr = 64;
+	a->rings = rings_get(r->task[0].space->rings);
+	a->key = id ^ context_salt(r->process.pid);
+	if (!context_take(a->rings, a->key, 0, &a->turn))
+		abort();
+	a->next = w->contexts;
+	w->contexts = a;
+	r->t.aio_told = aio_told;
+	return a;
 }
 
 static inline void rig_free(struct rig *r)

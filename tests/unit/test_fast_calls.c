@@ -115,6 +115,8 @@ static bool fits(const struct fast_call *c, const struct syscall_desc *d)
 		return d->path == 1 && (c->role == ROLE_PATH || c->role == ROLE_LINK);
 	case SHAPE_RING:
 		return !strcmp(c->name, "io_uring_enter") && c->role == ROLE_ENTER;
+	case SHAPE_SUBMIT:
+		return !strcmp(c->name, "io_submit") && c->role == ROLE_SUBMIT;
 	}
 	return false;
 }

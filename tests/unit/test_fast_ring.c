@@ -212,6 +212,52 @@ static void in_flight(void **state)
 	assert_string_equal(path_of(1), "/new");
 }
 
+/* A call that has ended, but its task has not said so yet: others may go by it. */
+static void ended_not_told(void **state)
+{
+	(void)state;
+	opened(0, 1, 2, 3, "/old");
+	drain_all(&rig->t);
+	struct fast_rec *rec = call(1, SYS_close, 5, 3);
+	opened(2, 6, 7, 3, "/new");
+	data(2, SYS_read, 8, 3, 12);
+	for (int i = 0; i < 3; i++)
+		drain_all(&rig->t);
+	assert_int_equal(rig->nops, 1);
+	assert_string_equal(path_of(0), "/new");
+	done(1, rec);
+	data(1, SYS_read, 9, 3, 13);
+	rec = call(1, SYS_write, 10, 3);
+	rec->result = 14;
+	drain_all(&rig->t);
+	done(1, rec);
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 3); /* none of them twice */
+	assert_string_equal(path_of(1), "/new");
+	assert_int_equal(rig->op[2].ret, 14);
+	assert_int_equal(rig->nlost, 0);
+}
+
+/* What lies where the next record will be, but is none, is nobody's fault. */
+static void no_record_yet(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct fast_rec *rec = call(i, SYS_read, 5, 3);
+		rec->t0 = i ? fast_tsc() + (UINT64_C(1) << 40) : rec->t0;
+		rec->t1 = rec->t0 - 1;
+		drain_all(&rig->t);
+	}
+	assert_int_equal(rig->nops, 0);
+	assert_int_equal(rig->nlost, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_false(rig->task[i].distrusted);
+		data(i, SYS_read, 6 + i, 3, 1);
+	}
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 2);
+}
+
 /* Only its head says that a record is one. */
 static void state_garbage(void **state)
 {
@@ -497,8 +543,10 @@ static void slots(void **state)
 	struct task more[2] = { 0 };
 
 	(void)state;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		more[i].space = rig->task[0].space;
+		more[i].process = &rig->process;
+	}
 	assert_int_equal(f->nringed, 3);
 	assert_int_equal(slot_take(f, &more[0], 0), 0);
 	assert_int_equal(slot_take(f, &more[0], 0), 0); /* it has one */
@@ -530,6 +578,8 @@ int main(void)
 		TEST(open_counts_at_its_end),
 		TEST(duplicates),
 		TEST(in_flight),
+		TEST(ended_not_told),
+		TEST(no_record_yet),
 		TEST(state_garbage),
 		TEST(around),
 		TEST(grows),

@@ -37,17 +37,21 @@ uint64_t again_scratch(const struct task *k, uint64_t stack)
 	return task_read(k, at, word, sizeof(word)) == sizeof(word) ? at : 0;
 }
 
-static int set_left(const struct task *k, const struct time_limit *l, int64_t ns)
+static int set_left(struct task *k, const struct time_limit *l, int64_t ns)
 {
 	const struct timespec s = { ns / S_NS, ns % S_NS };
+	uint64_t value = (uint64_t)((ns + MS_NS - 1) / MS_NS);
 
-	if (!l->pointer)
-		return tracee_set_limit(k->tid, l, (uint64_t)((ns + MS_NS - 1) / MS_NS));
-	uint64_t at = again_scratch(k, l->stack);
-	if (!at)
-		return -EFAULT;
-	int err = tracee_write(k->tid, at, &s, sizeof(s));
-	return err ? err : tracee_set_limit(k->tid, l, at);
+	if (l->pointer) {
+		value = again_scratch(k, l->stack);
+		if (!value)
+			return -EFAULT;
+		int err = tracee_write(k->tid, value, &s, sizeof(s));
+		if (err)
+			return err;
+	}
+	k->again.value = value;
+	return tracee_set_limit(k->tid, l, value);
 }
 
 /* When it began is known of calls that have stopped then, and of those in the hook. */
@@ -98,13 +102,16 @@ bool again_quietly(struct tracer *t, struct task *k)
 	return !tracee_repeat(k->tid);
 }
 
-/* It ends for a reason of its own, as a handler that runs before it is made again. */
+/* It ends for a reason of its own, as a handler that runs before it is made again: it
+ * would have been interrupted. */
 void again_over(struct task *k)
 {
 	struct again *a = &k->again;
 
 	if (a->on && tracee_is_limited(k->tid, &a->limit))
 		tracee_set_limit(k->tid, &a->limit, a->limit.value);
+	else if (a->on)
+		tracee_unrepeat(k->tid, &a->limit, a->value);
 	a->on = false;
 	a->began = 0;
 }

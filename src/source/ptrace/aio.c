@@ -1,8 +1,11 @@
 /*
  * aio.c - Linux AIO: io_submit(2) asks, and the answers come to a ring in the program's
  * own memory, where it may read them without a call: aio_setup_ring() of fs/aio.c
+ *
+ * Calls that stop are looked at here. Those that go through the hook tell what they have
+ * asked for, and what was answered meanwhile: fast/aio_told.c.
  */
-#include "async.h"
+#include "aio.h"
 #include "asked.h"
 
 #include <fcntl.h>
@@ -24,28 +27,11 @@ struct ring {
 	uint32_t id, nr, head, tail, magic, compat, incompat, length;
 };
 
-struct aio {
-	struct aio *next;
-	const struct process *process;
-	uint64_t id; /* where its ring is */
-	uint32_t answered, nr;
-	uint64_t asked;
-	struct requests flying;
-};
-
 static bool read_ring(const struct task *k, uint64_t id, struct ring *out)
 {
 	return task_read(k, id, out, sizeof(*out)) == sizeof(*out) &&
 	       out->magic == RING_MAGIC && out->nr && out->nr <= EVENTS_MAX &&
 	       out->tail < out->nr && out->length >= sizeof(*out);
-}
-
-static struct aio *find(const struct tracer *t, const struct process *p, uint64_t id)
-{
-	for (struct aio *a = t->awaited ? t->awaited->contexts : NULL; a; a = a->next)
-		if (a->process == p && a->id == id)
-			return a;
-	return NULL;
 }
 
 static void drop(struct tracer *t, struct aio *a)
@@ -55,7 +41,16 @@ static void drop(struct tracer *t, struct aio *a)
 	while (*at != a)
 		at = &(*at)->next;
 	*at = a->next;
+	if (a->rings) {
+		context_drop(a->rings, a->key);
+		rings_put(a->rings);
+	}
 	requests_fini(&a->flying);
+	for (struct aio_noted *n = a->noted, *next; n; n = next) {
+		next = n->next;
+		free(n);
+	}
+	free(a->late);
 	free(a);
 }
 
@@ -76,40 +71,69 @@ static struct aio *add(struct tracer *t, const struct task *k, uint64_t id)
 	a->nr = ring.nr;
 	a->next = t->awaited->contexts;
 	t->awaited->contexts = a;
+	t->aio_told = aio_told;
 	return a;
 }
 
-static void answer(
-	struct tracer *t, struct aio *a, const struct io_event *e, uint64_t now)
+/* The place of the next answer. Tasks may look as well, and say how far they have come.
+ */
+static uint64_t place_of(const struct aio *a)
 {
-	struct request *q = requests_find(&a->flying, e->obj);
-
-	if (!q)
-		return; /* from before we came */
-	if (requests_confused(&a->flying, q) && a->process->newest)
-		task_note(t, a->process->newest, NOTE_AIO, 0);
-	async_end(t, q, e->res, now);
-	requests_done(&a->flying, q);
+	return a->rings ? context_at(a->rings, a->key) : a->answered;
 }
 
-/* What has been answered since the last look: no more than was under way by then. */
+/* false: another one has seen them. What was asked for before is to be known by now. */
+static bool sees(struct tracer *t, struct aio *a, uint64_t was, uint32_t to)
+{
+	if (a->rings && !context_move(a->rings, a->key, was, to))
+		return false;
+	a->answered = to;
+	if (a->rings)
+		drain_all(t);
+	return true;
+}
+
+/* At a place of the ring, up to there where it ends or begins anew. 0: nothing. */
+static uint32_t read_events(const struct task *k, const struct aio *a,
+	const struct ring *ring, uint32_t from, struct told_event out[BATCH])
+{
+	struct io_event e[BATCH];
+	uint32_t end = ring->tail >= from ? ring->tail : ring->nr;
+	uint32_t n = end - from < BATCH ? end - from : BATCH;
+	uint64_t at = a->id + ring->length + from * sizeof(*e);
+
+	if (task_read(k, at, e, n * sizeof(*e)) != (ssize_t)(n * sizeof(*e)))
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		out[i] = (struct told_event){ e[i].obj, e[i].res };
+	return n;
+}
+
+/*
+ * What has been answered since the last look: no more than was under way by then. The
+ * place first: others may come further meanwhile. One that cannot be has been written by
+ * the target.
+ */
 static void look(struct tracer *t, const struct task *k, struct aio *a)
 {
+	struct told_event e[BATCH];
 	struct ring ring;
 
-	if (!read_ring(k, a->id, &ring) || ring.nr != a->nr)
-		return;
-	uint64_t now = tracer_now(t);
-	while (a->answered != ring.tail) {
-		struct io_event e[BATCH];
-		uint32_t end = ring.tail > a->answered ? ring.tail : ring.nr;
-		uint32_t n = end - a->answered < BATCH ? end - a->answered : BATCH;
-		uint64_t at = a->id + ring.length + a->answered * sizeof(*e);
-		if (task_read(k, at, e, n * sizeof(*e)) != (ssize_t)(n * sizeof(*e)))
+	for (;;) {
+		uint64_t was = place_of(a);
+		if (!read_ring(k, a->id, &ring) || ring.nr != a->nr)
 			return;
-		for (uint32_t i = 0; i < n; i++)
-			answer(t, a, &e[i], now);
-		a->answered = (a->answered + n) % ring.nr;
+		uint64_t now = tracer_now(t);
+		uint32_t from = (uint32_t)was % ring.nr;
+		uint32_t n = read_events(k, a, &ring, from, e);
+		if (!n)
+			return;
+		if (!sees(t, a, was, (from + n) % ring.nr))
+			continue;
+		if (a->rings)
+			aio_in_turn(t, a, (uint32_t)(was >> 32), e, n, now);
+		for (uint32_t i = 0; !a->rings && i < n; i++)
+			aio_answer(t, a, &e[i], now);
 	}
 }
 
@@ -150,6 +174,18 @@ static void put_file(struct tracer *t, struct task *k, struct asked_last *last,
 		op->offset = cb->aio_offset;
 }
 
+/* From now on it need not stop any more, if a place is free for it. */
+static void hook(struct task *k, struct aio *a)
+{
+	struct rings *r = k->slot.ctl && !k->distrusted ? k->slot.rings : NULL;
+	uint64_t key = a->id ^ context_salt(k->process->pid);
+
+	if (a->rings || !r || !context_take(r, key, a->answered, &a->turn))
+		return;
+	a->rings = rings_get(r);
+	a->key = key;
+}
+
 static bool ask(struct tracer *t, struct task *k, struct aio *a, struct asked_last *last,
 	uint64_t at)
 {
@@ -178,11 +214,13 @@ bool aio_submits(struct tracer *t, struct task *k)
 	uint64_t n = k->call.arg[1];
 
 	k->asked = 0;
-	if (async_counts(t, k) && !(a = find(t, k->process, k->call.arg[0])))
+	if (async_counts(t, k) && !(a = aio_find(t, k->process, k->call.arg[0])))
 		a = add(t, k, k->call.arg[0]);
 	if (!a)
 		return true;
+	aio_not_begun(t, k);
 	look(t, k, a);
+	hook(k, a);
 	k->asked = a->asked + 1;
 	k->asked_n = 0;
 	for (uint64_t i = 0; i < n && i < a->nr; i++) {
@@ -198,7 +236,7 @@ bool aio_submits(struct tracer *t, struct task *k)
 
 void aio_submitted(struct tracer *t, struct task *k, int64_t ret)
 {
-	struct aio *a = find(t, k->process, k->call.arg[0]);
+	struct aio *a = aio_find(t, k->process, k->call.arg[0]);
 	uint64_t taken = ret > 0 ? (uint64_t)ret : 0;
 
 	if (!a || !k->asked) {
@@ -209,7 +247,7 @@ void aio_submitted(struct tracer *t, struct task *k, int64_t ret)
 	if (taken > k->asked_n)
 		async_lost(t, k->process, taken - k->asked_n);
 	else if (taken < k->asked_n)
-		requests_undo(&a->flying, k->asked + taken, k->tid);
+		k->slow -= requests_undo(&a->flying, k->asked + taken, k->tid);
 	k->asked = 0;
 	look(t, k, a);
 }
@@ -217,11 +255,12 @@ void aio_submitted(struct tracer *t, struct task *k, int64_t ret)
 /* io_destroy(2) waits for what is under way, and takes the answers with it. */
 void aio_destroys(struct tracer *t, struct task *k)
 {
-	struct aio *a = find(t, k->process, k->call.arg[0]);
+	struct aio *a = aio_find(t, k->process, k->call.arg[0]);
 
 	if (!a)
 		return;
 	look(t, k, a);
+	aio_all(t, a);
 	async_lose(t, k->process, &a->flying, false);
 	drop(t, a);
 }
@@ -236,6 +275,7 @@ void aio_gone(struct tracer *t, const struct process *p)
 		next = a->next;
 		if (a->process != p)
 			continue;
+		aio_all(t, a);
 		async_lose(t, p, &a->flying, false);
 		drop(t, a);
 	}

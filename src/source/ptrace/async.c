@@ -55,7 +55,7 @@ void async_end(struct tracer *t, struct request *r, int64_t res, uint64_t now)
 {
 	for (int i = 0; i <= r->two && r->wanted; i++) {
 		struct op op = r->op[i];
-		op.dur_ns = now - op.start_ns;
+		op.dur_ns = now > op.start_ns ? now - op.start_ns : 0;
 		op.ret = res;
 		tracer_put(t, &op);
 	}

@@ -42,7 +42,7 @@ struct requests {
 
 /* requests.c. add, put (one that is complete): NULL where there are too many, or no
  * memory. find: the oldest of a key. undo: those from that place on, of one task or (0)
- * of all, are not asked for after all.
+ * of all, are not asked for after all; how many of them were wanted.
  */
 struct request *requests_add(struct requests *q, uint64_t key);
 struct request *requests_put(struct requests *q, const struct request *what);
@@ -52,7 +52,7 @@ void requests_done(struct requests *q, struct request *r);
 /* Whether an answer to the one may be one to the next of its key, which is another. */
 bool requests_confused(const struct requests *q, const struct request *r);
 void requests_position(struct requests *q, struct request *r, bool by);
-void requests_undo(struct requests *q, uint64_t from, pid_t tid);
+unsigned requests_undo(struct requests *q, uint64_t from, pid_t tid);
 void requests_fini(struct requests *q);
 
 /* What a tracer knows. Made when a program asks for the first ring or context. */

@@ -125,13 +125,18 @@ bool requests_confused(const struct requests *q, const struct request *r)
 	       (next->op[0].call != r->op[0].call || next->op[0].file != r->op[0].file);
 }
 
-void requests_undo(struct requests *q, uint64_t from, pid_t tid)
+unsigned requests_undo(struct requests *q, uint64_t from, pid_t tid)
 {
+	unsigned n = 0;
+
 	for (unsigned i = 0; i < q->cap; i++) {
 		struct request *r = &q->all[i];
-		if (r->used && r->at >= from && (!tid || r->op[0].tid == tid))
-			requests_done(q, r);
+		if (!r->used || r->at < from || (tid && r->op[0].tid != tid))
+			continue;
+		n += r->wanted;
+		requests_done(q, r);
 	}
+	return n;
 }
 
 void requests_fini(struct requests *q)

@@ -129,6 +129,7 @@ enum task_state { TASK_RUNNING, TASK_QUEUED, TASK_STOPPED };
 struct again {
 	bool on;
 	struct time_limit limit; /* its argument, as the program gave it */
+	uint64_t value;          /* ... and as it is now */
 	int64_t asked;           /* ns */
 	uint64_t from;           /* when it began, as far as that is known */
 	uint64_t began;          /* ... of the last call that is; 0: of none */
@@ -210,6 +211,7 @@ struct task {
 	unsigned ring_enters;            /* many in a row */
 	uint64_t asked;   /* io_submit(2): its first request, by number; 0: none */
 	uint64_t asked_n; /* ... and how many could be read */
+	uint64_t asked_in, asked_at; /* context, time stamp of one that is in the hook */
 
 	struct task *next; /* in the queue of stopped tasks */
 };
@@ -238,6 +240,10 @@ struct tracer {
 	/* A record of io_uring_enter(2) that is complete; false: it cannot be one. NULL:
 	 * nobody wants any. */
 	bool (*told)(struct tracer *t, struct task *k, const struct fast_rec *r);
+	/* Likewise of io_submit(2), also one that has but begun, and of io_getevents(2).
+	 */
+	bool (*aio_told)(
+		struct tracer *t, struct task *k, const struct fast_rec *r, bool begun);
 	int error;                   /* the first that a sink returned */
 	struct map tasks, processes; /* by id */
 	struct op *found; /* processes attached to, to be told at the first step */
@@ -411,6 +417,22 @@ int setup_ring(struct tracer *t, struct task *k, struct stand *s, int fd,
 	const uint64_t size[3], uint64_t at[3]);
 int setup_unmap_ring(struct tracer *t, struct task *k, struct stand *s,
 	const uint64_t size[3], const uint64_t at[3]);
+
+/* fast/aio_hook.c: of contexts of Linux AIO, by their keys. take: false: another one is
+ * in its place. at: its lowest 32 bits are the place of the next answer, the others the
+ * turn of who moves it; move: that is another one, unless it is not any more what it was.
+ */
+bool context_take(struct rings *r, uint64_t key, uint32_t at, uint32_t *turn);
+void context_drop(struct rings *r, uint64_t key);
+uint64_t context_at(const struct rings *r, uint64_t key);
+bool context_move(struct rings *r, uint64_t key, uint64_t was, uint32_t at);
+
+/* Likewise, where a task stands in the hook. false: not there. claims: what it has noted
+ * there, and not told yet, is told. */
+struct user_regs_struct;
+bool aio_mend(struct task *k, struct user_regs_struct *r, uint64_t site);
+void aio_claims(struct task *k, const struct user_regs_struct *r);
+
 void aio_made(struct tracer *t, struct task *k, int64_t ret);
 bool aio_submits(struct tracer *t, struct task *k);
 void aio_submitted(struct tracer *t, struct task *k, int64_t ret);

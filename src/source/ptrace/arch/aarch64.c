@@ -68,6 +68,14 @@ int tracee_set_limit(pid_t tid, const struct time_limit *l, uint64_t value)
 	return -ENOSYS;
 }
 
+bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value)
+{
+	(void)tid;
+	(void)l;
+	(void)value;
+	return false;
+}
+
 int tracee_repeat(pid_t tid)
 {
 	(void)tid;

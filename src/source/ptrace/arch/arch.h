@@ -54,6 +54,10 @@ int tracee_set_limit(pid_t tid, const struct time_limit *l, uint64_t value);
 /* At the exit stop of a call: make it again, whatever follows. 0 or -errno. */
 int tracee_repeat(pid_t tid);
 
+/* One that is about to be made again, with that value in its argument, is not: it has
+ * ended with EINTR, and the argument is what it was. false: the task stands elsewhere. */
+bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value);
+
 /*
  * io_uring_enter(2), at its exit and before the program goes on. enter: false where it is
  * another call, or its ABI keeps too little of it. again: it is made with submit, min and

@@ -115,6 +115,21 @@ int tracee_repeat(pid_t tid)
 	return ptrace(PTRACE_SETREGS, tid, 0, &r) < 0 ? -errno : 0;
 }
 
+bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value)
+{
+	struct user_regs_struct r;
+	uint64_t *arg = (uint64_t *)((char *)&r + arg_at[l->arg]);
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || (int64_t)r.orig_rax != -1 ||
+		(int64_t)r.rax != l->nr || *arg != value)
+		return false;
+	*arg = l->value;
+	r.rip += 2;
+	r.rcx = r.rip;
+	r.rax = (uint64_t)-EINTR;
+	return !ptrace(PTRACE_SETREGS, tid, 0, &r);
+}
+
 bool tracee_enter(pid_t tid, struct enter_call *e)
 {
 	struct user_regs_struct r;

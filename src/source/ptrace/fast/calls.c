@@ -93,6 +93,8 @@ static const struct fast_call fast_calls[] = {
 	CALL(move_mount, ROOT, PASS),
 	CALL(io_uring_setup, RING, PASS),
 	CALL(io_uring_enter, ENTER, RING),
+	CALL(io_submit, SUBMIT, SUBMIT),
+	CALL(io_getevents, EVENTS, PASS),
 	CALL(setns, ROOT, PASS),
 	CALL(mlockall, NONE, PASS),
 	CALL(mremap, NONE, PASS),
@@ -330,6 +332,7 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 	for (unsigned i = 0; i < sizeof(waits) / sizeof(*waits); i++)
 		if (f->shape[waits[i]] == SHAPE_FREE)
 			f->shape[waits[i]] = SHAPE_WAIT;
+	f->shape[SYS_io_getevents] = SHAPE_EVENTS;
 	f->shape[SYS_mremap] = SHAPE_MOVE;
 	f->shape[SYS_prlimit64] = SHAPE_LIMIT;
 }

@@ -64,4 +64,11 @@ bool text_is_met(const struct texts *xs, const struct mapping *m);
 unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET]);
 void texts_fini(struct texts *xs);
 
+/* What tells contexts of Linux AIO of one process from those of others: their addresses,
+ * exclusive or this. Addresses leave the twelve lowest bits, and what is above 47. */
+static inline uint64_t context_salt(pid_t pid)
+{
+	return (uint64_t)(pid & 0xfff) | (uint64_t)(pid >> 12) << 48;
+}
+
 #endif

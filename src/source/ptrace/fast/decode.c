@@ -295,6 +295,8 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 	int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
+	if (c && c->role == ROLE_EVENTS)
+		return !t->aio_told || t->aio_told(t, k, r, false);
 	if (!c || t->fast->shape[nr] == SHAPE_PASS || !is_result(c, r->result))
 		return false;
 	const struct syscall_desc *d = &syscalls[row];
@@ -302,6 +304,8 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 		account(k, d, r->result);
 	if (c->role == ROLE_ENTER)
 		return !t->told || t->told(t, k, r);
+	if (c->role == ROLE_SUBMIT)
+		return !t->aio_told || t->aio_told(t, k, r, false);
 	if (c->role == ROLE_DATA)
 		data(t, k, row, r);
 	else if (syscall_wanted(&t->want, row))
@@ -338,6 +342,8 @@ void decode_begun(struct tracer *t, struct task *k, const struct fast_rec *r)
 		s->held[i] = NULL;
 	}
 	s->begun = r->t0;
+	if (c && c->role == ROLE_SUBMIT && t->aio_told)
+		t->aio_told(t, k, r, true);
 	if (!c || c->role != ROLE_DATA)
 		return;
 	int fd[2] = { syscalls[row].fd, syscalls[row].fd2 };

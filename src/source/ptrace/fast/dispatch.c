@@ -543,7 +543,7 @@ static bool handles(const struct task *k)
 	struct user_regs_struct r;
 
 	return !ptrace(PTRACE_GETREGS, k->tid, 0, &r) && r.rip >= SETUP_AT &&
-	       r.rip < TABLES_AT;
+	       r.rip < SETUP_AT + (uint64_t)(hook_look - setup_code);
 }
 
 /* Stopping: whether it stands where it can be let go. */

@@ -56,6 +56,28 @@ static void distrust(struct tracer *t, struct task *k)
 	k->slot.ctl->limit = 0;
 }
 
+static bool is_early(const struct slot *s, const struct fast_rec *r)
+{
+	return s->early && r->t0 == s->early;
+}
+
+/* A call that is not in the ring yet. It may have ended since that was looked at. */
+static bool set_flight(struct fast *f, struct cursor *c, const struct fast_rec *r)
+{
+	struct slot *s = &c->task->slot;
+	uint32_t state = state_of(r);
+	uint64_t t0 = r->t0;
+	bool sane;
+
+	c->key = state == REC_OWING ? r->t1 : state == REC_ENDED ? key_of(f, r) : t0;
+	if (state != REC_ENDED)
+		return (state == REC_OWING || (state == REC_BEGUN && t0 != s->begun)) &&
+		       t0 > s->ended;
+	c->head = slot_head(s, &sane);
+	c->flight = s->tail == c->head;
+	return !c->flight || (t0 > s->ended && !is_early(s, r));
+}
+
 /* Set the cursor to the next record. false: none for now. */
 static bool set(struct fast *f, struct cursor *c)
 {
@@ -63,13 +85,8 @@ static bool set(struct fast *f, struct cursor *c)
 	const struct fast_rec *r = slot_rec(s, s->tail);
 
 	c->flight = s->tail == c->head;
-	if (c->flight) {
-		uint32_t state = state_of(r);
-		uint64_t t0 = r->t0;
-		c->key = state == REC_OWING ? r->t1 : t0;
-		return (state == REC_OWING || (state == REC_BEGUN && t0 != s->begun)) &&
-		       t0 > s->ended;
-	}
+	if (c->flight)
+		return set_flight(f, c, r);
 	__builtin_prefetch((const char *)r + 512);
 	c->key = key_of(f, r);
 	return true;
@@ -86,11 +103,6 @@ static bool begin(struct tracer *t, struct cursor *c, struct task *k)
 		return false;
 	}
 	return set(t->fast, c);
-}
-
-static bool is_early(const struct slot *s, const struct fast_rec *r)
-{
-	return s->early && r->t0 == s->early;
 }
 
 /*
@@ -132,6 +144,17 @@ static bool take_owing(
 	return true;
 }
 
+/* Of a record that is whole. */
+static void put(struct tracer *t, struct task *k, const struct fast_rec *r, bool fits)
+{
+	struct slot *s = &k->slot;
+
+	t->fast->when = s->ended = r->t1;
+	t->fast->records++;
+	if (!fits || !rec_may_be(t->fast, r) || !decode_put(t, k, r))
+		distrust(t, k);
+}
+
 /* Returns whether there may be another one by now, or the same at another time. */
 static bool take_begun(struct tracer *t, struct cursor *c, const struct task *stands)
 {
@@ -148,7 +171,15 @@ static bool take_begun(struct tracer *t, struct cursor *c, const struct task *st
 		take_owing(t, c->task, r, c->task == stands))
 		return false;
 	c->head = slot_head(s, &sane);
-	return sane;
+	/* All but told: others may do by now what comes behind it. If it is a record:
+	 * what lies there may be any part of one of the lap before. */
+	if (state == REC_ENDED && sane && c->head == s->tail && !is_early(s, r) &&
+		r->t0 > s->ended && rec_may_be(t->fast, r)) {
+		s->early = r->t0;
+		put(t, c->task, r, true);
+		return false;
+	}
+	return sane && (state != REC_ENDED || c->head != s->tail);
 }
 
 static void take(struct tracer *t, struct cursor *c)
@@ -158,12 +189,8 @@ static void take(struct tracer *t, struct cursor *c)
 	unsigned size = rec_size(t->fast, r);
 	const unsigned left = c->head - s->tail;
 
-	if (!is_early(s, r)) {
-		t->fast->when = s->ended = r->t1;
-		t->fast->records++;
-		if (size > left || !rec_may_be(t->fast, r) || !decode_put(t, c->task, r))
-			distrust(t, c->task);
-	}
+	if (!is_early(s, r))
+		put(t, c->task, r, size <= left);
 	slot_took(t->fast, s, r, size > left ? left : size);
 }
 

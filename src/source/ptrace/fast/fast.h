@@ -79,6 +79,8 @@ enum fast_role {
 	ROLE_LOCK,      /* the target restricts itself: all is to be in place before */
 	ROLE_RING,      /* the kernel may open and close for it from now on */
 	ROLE_ENTER,     /* moves what a ring asks for: io_uring_enter(2) */
+	ROLE_EVENTS,    /* what is answered in a context: io_getevents(2) */
+	ROLE_SUBMIT,    /* asks for more in a context: io_submit(2) */
 	ROLE_ACTION,    /* what becomes of a signal: rt_sigaction(2) */
 	ROLE_RIGHTS,    /* it may lose those that this takes: likewise */
 };
@@ -324,7 +326,6 @@ uint64_t fast_clock_ns(const struct fast_clock *c, uint64_t tsc);
 uint64_t fast_tsc(void);
 
 #include "code.h"
-
 /* setup.c: whether setup_space() can begin: nobody else may do unseen what counts. */
 bool space_may_begin(const struct tracer *t, const struct task *k);
 

@@ -34,6 +34,11 @@
 	.globl hook_extended_at, hook_extended_end
 	.globl hook_parts_at, hook_parts_end, hook_fault_parts
 	.globl hook_ring_told, hook_ring_vain, hook_ring_pass, hook_ring_end
+	.globl hook_look, hook_look_at, hook_look_end, hook_look_taken, hook_look_told
+	.globl hook_look_gone, hook_submit, hook_submit_saved, hook_submit_pass, hook_submit_back
+	.globl hook_submit_end, hook_iocb_at, hook_iocb_end, hook_events
+	.globl hook_events_sys, hook_events_post, hook_events_kept, hook_events_made
+	.globl hook_events_again, hook_events_end
 
 .macro restore_flags
 	movzwl	CTL(C_FLAGS), %eax
@@ -78,6 +83,8 @@ hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop
 	jmp	*%rcx
 
 hook_wait:
+	cmpl	$SHAPE_EVENTS-0x100, %edx
+	je	hook_events
 	rdtsc
 	shlq	$32, %rdx
 	orq	%rax, %rdx
@@ -651,6 +658,7 @@ hook_fault_two:
 paths:
 	cmpl	$SHAPE_RING, %edx
 	je	hook_ring
+	ja	hook_submit
 	xorl	%ecx, %ecx
 	movq	%rcx, R_PATHS_LEN2(%r11)
 	cmpl	$SHAPE_PATHS02, %edx
@@ -1027,6 +1035,220 @@ setup_orphan:
 	movl	$15, %eax
 	syscall
 	hlt
+/*
+ * More of the hook: Linux AIO. A context is known by a key made of its address and the process; rcx is where
+ * it would be known then.
+ */
+.macro context wrong
+	movq	%rdi, %rdx
+	xorq	CTL(C_SALT), %rdx
+	movl	%edx, %ecx
+	shrl	$8, %ecx
+	movl	%edx, %eax
+	shll	$4, %eax
+	xorl	%eax, %ecx
+	andl	$AIO_MASK, %ecx
+	addq	$AIO_AT, %rcx
+	cmpq	%rdx, (%rcx)
+	jne	\wrong
+.endm
+
+/*
+ * What has been answered in the ring of the context in rdi and is not known yet, as a
+ * record of its own; then back to where C_BUF says, with how many in r10d, -1 where that
+ * cannot be. Several may look at a time: it is theirs who say first how far they have
+ * come. Clobbers all but rdi and r9.
+ */
+hook_look:
+	context	hook_look_gone
+	movq	%rcx, %r8
+	movq	CTL(C_HEAD), %rcx
+	cmpq	CTL(C_LIMIT), %rcx
+	jae	hook_look_gone
+	andl	CTL(C_MASK), %ecx
+	movq	CTL(C_RING), %r11
+	addq	%rcx, %r11
+	movl	$REC_NONE, R_STATE(%r11)
+	movq	8(%r8), %rax
+	movq	%rax, CTL(C_STEP)
+	movl	%eax, %ecx
+	leaq	R_AIO_FROM(%r11), %rsi
+	xorl	%r10d, %r10d
+hook_look_at:
+1:	cmpl	12(%rdi), %ecx		/* struct aio_ring: tail; nr; struct io_event: obj, res */
+	je	2f
+	cmpl	$EVENTS_MOST, %r10d
+	je	2f
+	movl	%ecx, %edx
+	shlq	$5, %rdx
+	movq	40(%rdi,%rdx), %rax
+	movq	%rax, (%rsi)
+	movq	48(%rdi,%rdx), %rax
+	movq	%rax, 8(%rsi)
+	addq	$EVENT_SIZE, %rsi
+	incl	%r10d
+	incl	%ecx
+	cmpl	4(%rdi), %ecx
+	jb	1b
+	xorl	%ecx, %ecx
+	jmp	1b
+hook_look_end:
+2:	testl	%r10d, %r10d
+	jz	3f
+	movl	%r10d, R_AIO_N(%r11)
+	movq	%rdi, R_ARG(%r11)
+	movl	$208, R_NR(%r11)
+	xorl	%eax, %eax
+	movq	%rax, R_RESULT(%r11)
+	rdtsc
+	movl	%eax, R_T0(%r11)
+	movl	%edx, R_T0+4(%r11)
+	movl	%eax, R_T1(%r11)
+	movl	%edx, R_T1+4(%r11)
+	subq	%r11, %rsi
+	addq	$63, %rsi
+	andq	$-64, %rsi
+	addq	CTL(C_HEAD), %rsi
+	movl	CTL(C_STEP+4), %edx
+	movl	%edx, R_AIO_TURN(%r11)
+	incl	%edx
+	shlq	$32, %rdx
+	orq	%rcx, %rdx
+	movq	CTL(C_STEP), %rax
+	lock cmpxchgq %rdx, 8(%r8)
+hook_look_taken:
+	jne	hook_look
+	movl	$REC_ENDED, R_STATE(%r11)
+	movq	%rsi, CTL(C_HEAD)
+hook_look_told:
+3:	jmp	*CTL(C_BUF)
+hook_look_gone:
+	movl	$-1, %r10d
+	jmp	3b
+
+/*
+ * io_submit(2): whatever has been answered by now is to be known before more is asked
+ * for, as the kernel may come around to where it is. Then the requests.
+ */
+hook_submit:
+	movq	%rdi, CTL(C_RDI)
+	movq	%r8, CTL(C_R8)
+	movq	%r10, CTL(C_R10)
+hook_submit_saved:
+	leaq	1f(%rip), %rcx
+	movq	%rcx, CTL(C_BUF)
+	jmp	hook_look
+1:	testl	%r10d, %r10d
+	js	hook_submit_pass
+	jz	2f
+	movq	CTL(C_RAX), %rdx
+	leaq	hook_paid(%rip), %rcx	/* once more */
+	jmp	hook_submit_back
+2:	movl	$209, R_NR(%r11)
+	movq	CTL(C_RSI), %rsi
+	cmpq	$IOCBS_MOST, %rsi
+	ja	hook_submit_pass
+	movl	%esi, R_AIO_N(%r11)
+	movq	CTL(C_RDX), %rcx
+	cmpq	$LOWEST, %rcx
+	jl	hook_submit_pass
+	leaq	R_AIO_FROM(%r11), %rdi
+hook_iocb_at:
+3:	decl	%esi
+	js	6f
+	movq	(%rcx), %rax
+	cmpq	$LOWEST, %rax
+	jl	hook_submit_pass
+	movq	%rax, (%rdi)
+	movq	16(%rax), %rdx		/* aio_lio_opcode, aio_reqprio, aio_fildes */
+	movq	%rdx, 8(%rdi)
+	movq	32(%rax), %r10		/* aio_nbytes */
+	movq	%r10, 16(%rdi)
+	movq	40(%rax), %r8		/* aio_offset */
+	movq	%r8, 24(%rdi)
+	movzwl	%dx, %edx
+	subl	$7, %edx
+	jb	5f
+	cmpl	$1, %edx		/* IOCB_CMD_PREADV, _PWRITEV */
+	ja	hook_submit_pass
+	movq	24(%rax), %rax		/* aio_buf */
+	movq	$0, 16(%rdi)
+	cmpq	$LOWEST, %rax
+	jl	5f
+	cmpq	$1024, %r10		/* IOV_MAX */
+	ja	5f
+	testl	%r10d, %r10d
+	jz	5f
+4:	movq	8(%rax), %r8
+	addq	%r8, 16(%rdi)
+	addq	$16, %rax
+	decl	%r10d
+	jnz	4b
+hook_iocb_end:
+5:	addq	$IOCB_SIZE, %rdi
+	addq	$8, %rcx
+	jmp	3b
+6:	subq	%r11, %rdi
+	addq	$63, %rdi
+	andq	$-64, %rdi
+	movq	%rdi, CTL(C_STEP)
+	leaq	hook_go(%rip), %rcx
+hook_submit_back:
+	movq	CTL(C_RDI), %rdi
+	movq	CTL(C_RSI), %rsi
+	movq	CTL(C_R8), %r8
+	movq	CTL(C_R10), %r10
+	jmp	*%rcx
+hook_submit_pass:
+	leaq	hook_pass(%rip), %rcx
+	jmp	hook_submit_back
+hook_submit_end:
+
+/* io_getevents(2): as hook_wait, and what is answered by its end. */
+hook_events:
+	context	hook_pass
+	rdtsc
+	shlq	$32, %rdx
+	orq	%rax, %rdx
+	movq	%rdx, CTL(C_BEGAN)
+	restore_flags
+	movq	CTL(C_RAX), %rax
+	movq	CTL(C_RDX), %rdx
+hook_events_sys:
+	syscall
+hook_events_post:
+	leaq	4(%rax), %rcx		/* EINTR */
+	jrcxz	1f
+	jmp	2f
+1:	movq	CTL(C_GUARD), %rcx
+	movzwl	(%rcx), %ecx
+	jrcxz	2f
+	movq	CTL(C_RAX), %rax
+hook_events_again:
+	jmp	hook_free_again
+hook_events_made:	/* what it waits for may have been put back: again.c */
+2:	movq	%rdi, CTL(C_RDI)
+	movq	%rsi, CTL(C_RSI)
+	movq	%r8, CTL(C_R8)
+	movq	%r10, CTL(C_R10)
+	movq	%r11, CTL(C_R11)
+	movq	%rax, CTL(C_RESULT)
+hook_events_kept:
+	leaq	2f(%rip), %rcx
+	movq	%rcx, CTL(C_BUF)
+	jmp	hook_look
+2:	cmpl	$EVENTS_MOST, %r10d
+	je	hook_events_kept
+	leaq	3f(%rip), %rcx
+	jmp	hook_submit_back
+3:	restore_flags
+	movq	CTL(C_RESULT), %rax
+	movq	CTL(C_RDX), %rdx
+	movq	CTL(C_R11), %r11
+	movq	CTL(C_RET), %rcx
+	jmp	*%rcx
+hook_events_end:
+
 setup_end:
 #endif
 	.section .note.GNU-stack,"",@progbits

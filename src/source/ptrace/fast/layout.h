@@ -56,6 +56,13 @@
 #define KNOWN_OFFSET  0x400
 #define KNOWN_MAX     64
 
+/* Likewise, behind the ring, for each context of Linux AIO whose calls go through the
+ * hook: its key, and how much of its ring is known: the place of the next answer, and how
+ * often that was said. Where they are follows from the key: hook.S, aio_hook.c. */
+#define AIO_OFFSET    0x43800
+#define AIO_AT        (SLOTS_AT + AIO_OFFSET)
+#define AIO_MASK      0x7f0 /* of an offset there: 128 times 16 bytes */
+
 /* How the arguments of a call are to be kept. */
 #define SHAPE_PASS    0 /* not at all: the call is made from the stub */
 #define SHAPE_PLAIN   1
@@ -71,6 +78,7 @@
 #define SHAPE_PATHS13 11
 #define SHAPE_PATHS02 12
 #define SHAPE_RING    13   /* io_uring_enter(2): what is asked for and answered there */
+#define SHAPE_SUBMIT  14   /* io_submit(2): likewise */
 #define SHAPE_FREE    0x80 /* not at all: the call is made from the hook */
 #define SHAPE_ACTION  0x81 /* likewise, unless argument 0 is SIGSYS, SIGSEGV or SIGBUS */
 #define SHAPE_MASK    0x82 /* ... unless a mask is set that is odd: handler.c */
@@ -78,6 +86,7 @@
 #define SHAPE_MOVE    0x84 /* as free, unless argument 3 has MREMAP_FIXED or _DONTUNMAP */
 #define SHAPE_LIMIT   0x85 /* as free, unless it sets RLIMIT_AS, by argument 1 */
 #define SHAPE_WAIT    0x86 /* as free, but it is noted when it begins: again.c */
+#define SHAPE_EVENTS  0x87 /* likewise, and what is answered in argument 0 behind it */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00
@@ -117,6 +126,8 @@
 #define C_CQ_HEAD     0xe8
 #define C_BY          0xf0 /* IORING_ENTER_REGISTERED_RING, or 0 */
 #define C_STAT        0x100 /* struct statx; it stays in this CPU's cache, records do not */
+#define C_SALT        0x200 /* of the process, for the keys of its contexts */
+#define C_RESULT      0x208
 
 /* A record; what the shapes add begins at R_MORE. */
 #define R_T0          0x00
@@ -161,6 +172,17 @@
 #define ENTRIES_MOST  64
 #define ANSWERS_MOST  128
 
+/* Of io_submit(2): struct told_iocb for each. Of what has been answered, with the number
+ * of io_getevents(2) and a context in argument 0: struct told_event, and how often that
+ * had been said before. */
+#define R_AIO_N       0x40
+#define R_AIO_TURN    0x44
+#define R_AIO_FROM    0x80
+#define IOCB_SIZE     32
+#define EVENT_SIZE    16
+#define IOCBS_MOST    200
+#define EVENTS_MOST   256
+
 #define REC_NONE      0
 #define REC_BEGUN     1
 #define REC_ENDED     2
@@ -179,6 +201,21 @@ struct fast_ctl {
 		uint64_t known, cq_head;
 		uint32_t by, spare;
 	} uring;
+	uint64_t unused;
+	uint8_t stat[C_SALT - C_STAT];
+	uint64_t salt, ret_value;
+};
+
+struct told_iocb {
+	uint64_t at; /* its address */
+	uint16_t opcode, priority;
+	int32_t fd;
+	uint64_t bytes, offset; /* bytes: of vectors their sum; 0: they cannot be read */
+};
+
+struct told_event {
+	uint64_t iocb;
+	int64_t result;
 };
 
 /* What a record of io_uring_enter(2) has at R_MORE. */
@@ -219,7 +256,12 @@ extern const uint8_t hook_code[], hook_free_again[], hook_free[], hook_free_sys[
 	hook_ring[], hook_ring_saved[], hook_ring_sys[], hook_ring_post[],
 	hook_ring_kept[], hook_ring_told[], hook_ring_vain[], hook_ring_pass[],
 	hook_ring_end[], hook_parts_at[], hook_parts_end[], hook_fault_parts[],
-	hook_extended_at[], hook_extended_end[];
+	hook_extended_at[], hook_extended_end[], hook_look[], hook_look_at[],
+	hook_look_end[], hook_look_taken[], hook_look_told[], hook_look_gone[],
+	hook_submit[], hook_submit_saved[], hook_submit_back[], hook_submit_pass[],
+	hook_submit_end[], hook_iocb_at[], hook_iocb_end[], hook_events[],
+	hook_events_sys[], hook_events_post[], hook_events_kept[], hook_events_again[],
+	hook_events_made[], hook_events_end[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],
 	setup_shut_trap[], setup_filter[], setup_filter_trap[], setup_orphan[],

@@ -7,31 +7,13 @@
  * restarting work at the site.
  */
 #include "../tracer.h"
+#include "mend.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-
-#define AT(label) (HOOK_AT + (uint64_t)((label)-hook_code))
-
-enum { FLAGS = 0x8d5 }; /* OF SF ZF AF PF CF */
-
-static bool between(uint64_t ip, const uint8_t *from, const uint8_t *to)
-{
-	return ip >= AT(from) && ip < AT(to);
-}
-
-static uint64_t flags_of(uint64_t word)
-{
-	return (word >> 8 & 0xd5) | (word & 1 ? 0x800 : 0);
-}
-
-static void restore_flags(struct user_regs_struct *r, const struct fast_ctl *c)
-{
-	r->eflags = (r->eflags & ~(uint64_t)FLAGS) | flags_of(c->flags);
-}
 
 /* Before the call: it is to be made again, from the site. */
 static void before(struct user_regs_struct *r, const struct site *s,
@@ -45,7 +27,7 @@ static void before(struct user_regs_struct *r, const struct site *s,
 	r->rax = c->rax;
 	r->rdx = c->rdx;
 	if (ip >= AT(hook_flagged) || ip < AT(hook_enter))
-		restore_flags(r, c);
+		mend_flags(r, c);
 	if ((ip > AT(hook_special) && ip <= AT(hook_special_end)) ||
 		(ip >= AT(hook_fault_path) && ip < AT(hook_end)))
 		r->rsi = c->rsi;
@@ -90,7 +72,7 @@ static void behind(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		r->rsi = rec->arg[1];
 		r->r10 = rec->arg[3];
 		r->r8 = c->r8;
-		restore_flags(r, c);
+		mend_flags(r, c);
 	}
 	r->rax = (uint64_t)rec->result;
 	r->rdx = c->rdx;
@@ -117,6 +99,10 @@ static uint64_t after_fault(uint64_t ip)
 		return AT(hook_ring_pass);
 	if (between(ip, hook_parts_at, hook_parts_end))
 		return AT(hook_fault_parts);
+	if (between(ip, hook_look_at, hook_look_end))
+		return AT(hook_look_gone);
+	if (between(ip, hook_iocb_at, hook_iocb_end))
+		return AT(hook_submit_pass);
 	if (between(ip, hook_own_at, hook_own_end))
 		return AT(hook_paid);
 	if (between(ip, hook_take_at, hook_take_end))
@@ -153,7 +139,7 @@ static void in_free(
 	if (r->rip < AT(hook_free_sys)) {
 		r->rax = c->rax;
 		r->rdx = c->rdx;
-		restore_flags(r, c);
+		mend_flags(r, c);
 	}
 	r->rip = s->at;
 }
@@ -164,7 +150,8 @@ bool mend_waited(struct tracer *t, struct task *k, const struct user_regs_struct
 {
 	struct fast *f = t->fast;
 
-	if (r->orig_rax >= NSHAPES || f->shape[r->orig_rax] != SHAPE_WAIT)
+	if (r->orig_rax >= NSHAPES || (f->shape[r->orig_rax] != SHAPE_WAIT &&
+					      f->shape[r->orig_rax] != SHAPE_EVENTS))
 		return false;
 	fast_clock_look(&f->clock);
 	again_begins(k, fast_clock_ns(&f->clock, k->slot.ctl->began) - t->epoch_ns);
@@ -179,7 +166,7 @@ static void in_exec(
 		r->rsi = c->rsi;
 	r->rax = c->rax;
 	r->rdx = c->rdx;
-	restore_flags(r, c);
+	mend_flags(r, c);
 	r->orig_rax = -1;
 	r->rip = s->at;
 }
@@ -207,7 +194,7 @@ static void in_pay(
 	}
 	r->rax = c->rax;
 	r->rdx = c->rdx;
-	restore_flags(r, c);
+	mend_flags(r, c);
 	r->orig_rax = -1;
 	r->rip = s->at;
 }
@@ -219,7 +206,7 @@ static void in_own(
 	if (r->rip < AT(hook_own_post)) {
 		r->rax = c->rax;
 		r->rdx = c->rdx;
-		restore_flags(r, c);
+		mend_flags(r, c);
 		r->rip = s->at;
 		return;
 	}
@@ -267,7 +254,7 @@ static void in_ring(struct tracer *t, struct task *k, struct user_regs_struct *r
 	}
 	r->rdx = c->rdx;
 	if (!exact) {
-		restore_flags(r, c);
+		mend_flags(r, c);
 		r->orig_rax = -1;
 	}
 	if (!is_behind_ring(r->rip)) {
@@ -328,6 +315,10 @@ static bool in_code(
 		in_ring(t, k, r, s, made);
 		return true;
 	}
+	if (r->rip == AT(hook_events_post))
+		mend_waited(t, k, r);
+	if (aio_mend(k, r, s->at))
+		return true;
 	if (between(r->rip, hook_owes, hook_pay_end))
 		settle(k);
 	if (between(r->rip, hook_owes, hook_pay)) {
@@ -525,5 +516,7 @@ void mend_dead(struct tracer *t, struct task *k)
 	if (rec && rec->state == REC_BEGUN && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
 		in_hook(r.rip) && has_returned(&r, rec))
 		in_code(t, k, &r, !was_refused(k, &r));
+	else if (sane && t->aio_told && !ptrace(PTRACE_GETREGS, k->tid, 0, &r))
+		aio_claims(k, &r);
 	drain_dead(t, k);
 }

@@ -5,6 +5,7 @@
  * can be patched and needs no breakpoint; but a call keeps all registers but x0, and
  * there is no register like gs to find a slot by.
  */
+#include "../aio.h"
 #include "../uring.h"
 
 #include <errno.h>
@@ -314,6 +315,56 @@ void uring_tell(const struct uring *r)
 void uring_unhook(struct uring *r)
 {
 	(void)r;
+}
+
+struct rings *rings_get(struct rings *r)
+{
+	return r;
+}
+
+void rings_put(struct rings *r)
+{
+	(void)r;
+}
+
+bool context_take(struct rings *r, uint64_t key, uint32_t at, uint32_t *turn)
+{
+	(void)r;
+	(void)key;
+	(void)at;
+	(void)turn;
+	return false;
+}
+
+void context_drop(struct rings *r, uint64_t key)
+{
+	(void)r;
+	(void)key;
+}
+
+uint64_t context_at(const struct rings *r, uint64_t key)
+{
+	(void)r;
+	(void)key;
+	return 0;
+}
+
+bool context_move(struct rings *r, uint64_t key, uint64_t was, uint32_t at)
+{
+	(void)r;
+	(void)key;
+	(void)was;
+	(void)at;
+	return false;
+}
+
+bool aio_told(struct tracer *t, struct task *k, const struct fast_rec *rec, bool begun)
+{
+	(void)t;
+	(void)k;
+	(void)rec;
+	(void)begun;
+	return false;
 }
 
 bool uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)

@@ -19,8 +19,17 @@ _Static_assert(offsetof(struct fast_ctl, statx) == C_STATX &&
 		       offsetof(struct fast_ctl, buf) == C_BUF &&
 		       offsetof(struct fast_ctl, uring) == C_FD &&
 		       offsetof(struct fast_ctl, uring.by) == C_BY &&
-		       sizeof(struct fast_ctl) <= C_STAT,
+		       offsetof(struct fast_ctl, stat) == C_STAT &&
+		       offsetof(struct fast_ctl, salt) == C_SALT &&
+		       offsetof(struct fast_ctl, ret_value) == C_RESULT &&
+		       sizeof(struct fast_ctl) <= KNOWN_OFFSET,
 	"... and about control words");
+_Static_assert(RING_FROM + RING_MAX + RING_SLACK <= AIO_OFFSET &&
+		       AIO_OFFSET + AIO_MASK + 16 == SLOT_SIZE,
+	"all of a slot has its place");
+_Static_assert(
+	sizeof(struct told_iocb) == IOCB_SIZE && sizeof(struct told_event) == EVENT_SIZE,
+	"... and about Linux AIO");
 _Static_assert(sizeof(struct fast_stat) == R_NEW_PATH - R_NEW_STAT,
 	"... and about what is kept of struct statx");
 
@@ -158,6 +167,7 @@ int slot_take(struct fast *f, struct task *k, uint64_t ask_by)
 		.mask = RING_SIZE - 1,
 		.statx = ask_by,
 		.uring.fd = -1,
+		.salt = context_salt(k->process->pid),
 	};
 	((struct fast_rec *)s->ring)->state = REC_NONE;
 	return 0;
@@ -173,9 +183,10 @@ void slot_give(struct fast *f, struct task *k)
 		if (s->held[i])
 			fdtrack_drop(s->held[i]);
 	unlist(f, k);
-	/* The memory of a slot that was used much goes back. */
+	/* The memory of a slot that was used much goes back, but for a page: see
+	 * AIO_OFFSET. */
 	if (s->tail >= RING_SIZE)
-		madvise(s->ring, SLOT_SIZE - RING_FROM, MADV_REMOVE);
+		madvise(s->ring, (AIO_OFFSET & ~0xfff) - RING_FROM, MADV_REMOVE);
 	s->rings->free[s->rings->nfree++] = s->number;
 	rings_put(s->rings);
 	free(s->touches);
@@ -236,6 +247,14 @@ static unsigned ring_size(const struct fast_rec *r)
 	return (size + 63) / 64 * 64;
 }
 
+static unsigned aio_size(const struct fast_rec *r, unsigned each, unsigned most)
+{
+	uint32_t n;
+
+	memcpy(&n, (const uint8_t *)r + R_AIO_N, sizeof(n));
+	return (R_AIO_FROM + at_most(n, most) * each + 63) / 64 * 64;
+}
+
 /* Bytes of a record, by its call and nothing that it says of itself but a length. */
 unsigned rec_size(const struct fast *f, const struct fast_rec *r)
 {
@@ -243,6 +262,8 @@ unsigned rec_size(const struct fast *f, const struct fast_rec *r)
 	uint32_t nr = rec_nr(r);
 	uint64_t len, len2;
 
+	if (nr == 208 /* io_getevents */)
+		return aio_size(r, EVENT_SIZE, EVENTS_MOST);
 	switch (nr < NSHAPES ? f->shape[nr] : SHAPE_PASS) {
 	case SHAPE_TWO:
 		return R_TWO_SIZE;
@@ -266,6 +287,8 @@ unsigned rec_size(const struct fast *f, const struct fast_rec *r)
 		return (R_PATHS + len + len2 + 2 + 63) / 64 * 64;
 	case SHAPE_RING:
 		return ring_size(r);
+	case SHAPE_SUBMIT:
+		return aio_size(r, IOCB_SIZE, IOCBS_MOST);
 	}
 	return R_SIZE;
 }

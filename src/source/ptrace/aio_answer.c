@@ -1,0 +1,120 @@
+/*
+ * aio_answer.c - requests of Linux AIO that are answered
+ */
+#include "aio.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LATE_MOST = 4096 };
+
+/* What no read or write returns: the target can write to where it is told. */
+static bool is_result(const struct request *q, int64_t result)
+{
+	bool moves = q->op[0].kind == OP_READ || q->op[0].kind == OP_WRITE;
+
+	return !moves || (result >= -4095 && result <= 0x7ffff000);
+}
+
+static void end(
+	struct tracer *t, struct aio *a, struct request *q, int64_t result, uint64_t now)
+{
+	if (requests_confused(&a->flying, q) && a->process->newest)
+		task_note(t, a->process->newest, NOTE_AIO, 0);
+	if (is_result(q, result))
+		async_end(t, q, result, now);
+	else
+		async_lost(t, a->process, 1);
+	requests_done(&a->flying, q);
+}
+
+/* Of many threads the records are not read at once; or it is from before we came. */
+static void keep(struct aio *a, const struct aio_late *l)
+{
+	if (!a->late)
+		a->late = calloc(LATE_MOST, sizeof(*a->late));
+	if (!a->late)
+		return;
+	if (a->nlate == LATE_MOST)
+		memmove(a->late, a->late + 1, --a->nlate * sizeof(*l));
+	a->late[a->nlate++] = *l;
+}
+
+void aio_answer(struct tracer *t, struct aio *a, const struct told_event *e, uint64_t now)
+{
+	struct request *q = requests_find(&a->flying, e->iocb);
+
+	if (q)
+		end(t, a, q, e->result, now);
+	else if (a->rings)
+		keep(a, &(struct aio_late){ e->iocb, now, e->result });
+}
+
+static void take_first(struct tracer *t, struct aio *a)
+{
+	struct aio_noted *n = a->noted;
+
+	a->noted = n->next;
+	a->nnoted--;
+	a->turn = n->turn + 1;
+	for (uint32_t i = 0; i < n->n; i++)
+		aio_answer(t, a, &n->event[i], n->now);
+	free(n);
+}
+
+void aio_all(struct tracer *t, struct aio *a)
+{
+	while (a->noted)
+		take_first(t, a);
+}
+
+/*
+ * Who has said how far it has come may be yet to tell what it has seen: others are
+ * through with that by then, and may have used the same memory again.
+ */
+void aio_in_turn(struct tracer *t, struct aio *a, uint32_t turn,
+	const struct told_event *e, uint32_t n, uint64_t now)
+{
+	enum { MANY = 4096 };
+	struct aio_noted *new = malloc(sizeof(*new) + n * sizeof(*e)), **at = &a->noted;
+
+	if (!new) {
+		async_lost(t, a->process, n);
+		return;
+	}
+	*new = (struct aio_noted){ .turn = turn, .n = n, .now = now };
+	memcpy(new->event, e, n * sizeof(*e));
+	while (*at && (int32_t)((*at)->turn - turn) < 0)
+		at = &(*at)->next;
+	new->next = *at;
+	*at = new;
+	a->nnoted++;
+	while (a->noted && ((int32_t)(a->noted->turn - a->turn) <= 0 || a->nnoted > MANY))
+		take_first(t, a);
+}
+
+/* Whether an answer to a request was there before the request. */
+void aio_meet(struct tracer *t, struct aio *a, struct request *q)
+{
+	for (unsigned i = 0; i < a->nlate; i++) {
+		const struct aio_late l = a->late[i];
+		if (l.iocb != q->key)
+			continue;
+		a->nlate--;
+		memmove(a->late + i, a->late + i + 1, (a->nlate - i) * sizeof(l));
+		if (l.now >= q->op[0].start_ns) {
+			end(t, a, q, l.result, l.now);
+			return;
+		}
+		i--; /* of one before it that had the same address */
+	}
+}
+
+void aio_not_begun(struct tracer *t, struct task *k)
+{
+	struct aio *a = k->asked_at ? aio_find(t, k->process, k->asked_in) : NULL;
+
+	if (a)
+		k->fast -= requests_undo(&a->flying, k->asked, k->tid);
+	k->asked_at = 0;
+}

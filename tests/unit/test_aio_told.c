@@ -1,0 +1,291 @@
+/*
+ * test_aio_told.c - what the hook has kept of io_submit(2) and of answers: each counts
+ * once, in its turn, and what is made of records that the target has written over
+ */
+#include <stdio.h>
+
+#ifdef __x86_64__
+#include "rings.h"
+
+#include <errno.h>
+#include <linux/aio_abi.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+enum { NOBODY = 0x3ffffff0, CONTEXT = 0x5000, FD = 3 };
+
+static struct rig *rig;
+static struct aio *aio;
+static uint32_t first; /* turn */
+
+static int start(void **state)
+{
+	(void)state;
+	rig = rig_new(3, NOBODY, "data");
+	if (!rig)
+		return -1;
+	aio = rig_aio(rig, CONTEXT);
+	first = aio->turn;
+	rig_opened(rig, 0, 1, 2, FD, "/file");
+	return 0;
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	rig_free(rig);
+	return 0;
+}
+
+static struct fast_rec *asks(
+	unsigned i, unsigned when, int64_t taken, unsigned n, const struct told_iocb *cb)
+{
+	struct fast_rec *rec = rig_begin(rig, i, SYS_io_submit, when, taken);
+
+	rec->arg[0] = CONTEXT;
+	memcpy((uint8_t *)rec + R_AIO_N, &n, sizeof(n));
+	memcpy((uint8_t *)rec + R_AIO_FROM, cb, n * sizeof(*cb));
+	return rec;
+}
+
+static void submit(
+	unsigned i, unsigned when, int64_t taken, unsigned n, const struct told_iocb *cb)
+{
+	rig_done(rig, i, asks(i, when, taken, n, cb));
+}
+
+static struct fast_rec *answers(
+	unsigned i, unsigned when, uint32_t turn, unsigned n, const struct told_event *e)
+{
+	struct fast_rec *rec = rig_begin(rig, i, SYS_io_getevents, when, 0);
+
+	rec->t1 = rec->t0;
+	rec->arg[0] = CONTEXT;
+	turn += first;
+	memcpy((uint8_t *)rec + R_AIO_N, &n, sizeof(n));
+	memcpy((uint8_t *)rec + R_AIO_TURN, &turn, sizeof(turn));
+	memcpy((uint8_t *)rec + R_AIO_FROM, e, n * sizeof(*e));
+	return rec;
+}
+
+static const struct told_iocb two[2] = {
+	{ 0x100, IOCB_CMD_PREAD, 0, FD, 4096, 8192 },
+	{ 0x200, IOCB_CMD_PWRITEV, 0, FD, 700, 512 },
+};
+
+static void in_turn(void **state)
+{
+	static const struct told_event done[2] = { { 0x200, 700 }, { 0x100, 100 } };
+
+	(void)state;
+	submit(0, 10, 2, 2, two);
+	rig_done(rig, 1, answers(1, 500, 0, 2, done));
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 2);
+	assert_int_equal(rig->nlost, 0);
+	const struct op *w = &rig->op[0], *r = &rig->op[1];
+	assert_string_equal(names_call_name(rig->t.names, w->call), "aio:pwritev");
+	assert_int_equal(w->want, 700);
+	assert_int_equal(w->ret, 700);
+	assert_int_equal(w->offset, 512);
+	assert_string_equal(names_call_name(rig->t.names, r->call), "aio:pread");
+	assert_int_equal(r->want, 4096);
+	assert_int_equal(r->ret, 100);
+	assert_int_equal(r->offset, 8192);
+	assert_int_equal(r->fd, FD);
+	assert_int_equal(r->tid, rig->task[0].tid); /* who has asked */
+	const struct file *f = names_file(rig->t.names, r->file);
+	assert_string_equal(names_get(rig->t.names, f->path), "/file");
+	uint64_t from = fast_clock_ns(&rig->t.fast->clock, rig_at(rig, 10)),
+		 to = fast_clock_ns(&rig->t.fast->clock, rig_at(rig, 500));
+	assert_int_equal(r->start_ns, from - rig->t.epoch_ns);
+	assert_int_equal(r->dur_ns, to - from);
+	assert_int_equal(rig->task[0].fast, 2);
+}
+
+/* One asks at the same address again before another one has told of the first answer. */
+static void told_late(void **state)
+{
+	static const struct told_event done[2] = { { 0x100, 1 }, { 0x100, 2 } };
+	struct told_iocb again = two[0];
+
+	(void)state;
+	again.offset = 77;
+	submit(0, 10, 1, 1, two);
+	struct fast_rec *first = answers(1, 20, 0, 1, done);
+	first->state = REC_NONE;
+	submit(0, 30, 1, 1, &again);
+	rig_done(rig, 2, answers(2, 40, 1, 1, done + 1));
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 0);
+	first->state = REC_ENDED;
+	rig_done(rig, 1, first);
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 2);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rig->op[i].ret, i + 1);
+		assert_int_equal(rig->op[i].offset, i ? 77 : 8192);
+	}
+}
+
+/* The call that asks is not over, and what it asks for is answered. */
+static void answered_within(void **state)
+{
+	static const struct told_event done[2] = { { 0x100, 5 }, { 0x200, 6 } };
+
+	(void)state;
+	struct fast_rec *rec = asks(0, 10, 2, 2, two);
+	rec->state = REC_BEGUN;
+	rig_done(rig, 1, answers(1, 20, 0, 2, done));
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 2);
+	rec->state = REC_ENDED;
+	rig_done(rig, 0, rec);
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 2);
+	assert_int_equal(rig->nlost, 0);
+	assert_int_equal(aio->flying.n, 0);
+	assert_int_equal(rig->task[0].fast, 2);
+}
+
+/* The kernel takes the first of them, or none; or the call was not made after all. */
+static void taken_in_part(void **state)
+{
+	static const struct told_event done[1] = { { 0x100, 5 } };
+
+	(void)state;
+	submit(0, 10, 1, 2, two);
+	drain_all(&rig->t);
+	assert_int_equal(aio->flying.n, 1);
+	submit(0, 20, -EAGAIN, 2, two);
+	drain_all(&rig->t);
+	assert_int_equal(aio->flying.n, 1);
+	struct fast_rec *rec = asks(0, 30, 2, 2, two);
+	rec->state = REC_BEGUN;
+	drain_all(&rig->t);
+	assert_int_equal(aio->flying.n, 3);
+	rec->state = REC_NONE; /* a signal came before it */
+	submit(0, 40, 0, 0, two);
+	drain_all(&rig->t);
+	assert_int_equal(aio->flying.n, 1);
+	rig_done(rig, 0, answers(0, 50, 0, 1, done));
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 1);
+	assert_int_equal(rig->task[0].fast, 1);
+	assert_int_equal(rig->nlost, 0);
+}
+
+/* Of another one at that address, before it: not its answer. */
+static void from_before(void **state)
+{
+	static const struct told_event done[2] = { { 0x100, 5 }, { 0x100, 6 } };
+
+	(void)state;
+	rig_done(rig, 1, answers(1, 5, 0, 1, done));
+	submit(0, 10, 1, 1, two);
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 0);
+	rig_done(rig, 1, answers(1, 20, 1, 1, done + 1));
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 1);
+	assert_int_equal(rig->op[0].ret, 6);
+	assert_int_equal(rig->nlost, 0);
+}
+
+/* A turn that nobody tells of keeps no other waiting for ever. */
+static void lost_turn(void **state)
+{
+	static const struct told_event done[1] = { { 0x100, 5 } };
+
+	(void)state;
+	submit(0, 10, 1, 1, two);
+	rig_done(rig, 1, answers(1, 20, 7, 1, done));
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 0);
+	aio_all(&rig->t, aio);
+	assert_int_equal(rig->nops, 1);
+}
+
+static void impossible(void **state)
+{
+	static const struct told_event done[1] = { { 0x100, INT64_MAX } };
+	struct fast_rec *rec;
+	unsigned many = IOCBS_MOST + 1;
+
+	(void)state;
+	submit(0, 10, 1, 1, two);
+	rig_done(rig, 1, answers(1, 20, 0, 1, done));
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 0);
+	assert_int_equal(rig->lost, 1); /* what no read returns */
+	rec = asks(1, 30, 1, 1, two);
+	memcpy((uint8_t *)rec + R_AIO_N, &many, sizeof(many));
+	rig_done(rig, 1, rec);
+	drain_all(&rig->t);
+	assert_true(rig->task[1].distrusted);
+	many = EVENTS_MOST + 1;
+	rec = answers(2, 40, 1, 1, done);
+	memcpy((uint8_t *)rec + R_AIO_N, &many, sizeof(many));
+	rig_done(rig, 2, rec);
+	drain_all(&rig->t);
+	assert_true(rig->task[2].distrusted);
+	assert_false(rig->task[0].distrusted);
+}
+
+/* Who moves it has seen all before; there is one place for each key. */
+static void words(void **state)
+{
+	struct rings *r = aio->rings;
+	const uint64_t key = aio->key, other = key ^ (UINT64_C(1) << 40);
+	uint32_t turn;
+
+	(void)state;
+	assert_int_equal((uint32_t)context_at(r, key), 0);
+	uint64_t was = context_at(r, key);
+	assert_true(context_move(r, key, was, 5));
+	assert_int_equal((uint32_t)context_at(r, key), 5);
+	assert_int_equal(context_at(r, key) >> 32, (was >> 32) + 1);
+	assert_false(context_move(r, key, was, 6));
+	assert_false(context_take(r, key, 0, &turn));
+	assert_false(context_take(r, other, 0, &turn)); /* it falls on the same place */
+	was = context_at(r, key);
+	context_drop(r, other); /* is not there */
+	assert_true(context_at(r, key) == was);
+	context_drop(r, key);
+	assert_false(context_move(r, key, was, 6));
+	assert_true(context_take(r, other, 9, &turn));
+	assert_int_equal(context_at(r, other) >> 32, turn);
+	context_drop(r, other);
+	assert_true(context_take(r, key, 0, &turn));
+	/* Processes have the same addresses, but for the same process there is one. */
+	for (pid_t a = 1; a < 1 << 22; a = a * 3 + 1)
+		for (pid_t b = 2; b < 1 << 22; b = b * 5 + 3)
+			assert_true(a == b || context_salt(a) != context_salt(b));
+	assert_int_equal(context_salt((1 << 22) - 1) & UINT64_C(0xfffffffff000), 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, start, stop)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(in_turn),
+		TEST(told_late),
+		TEST(answered_within),
+		TEST(taken_in_part),
+		TEST(from_before),
+		TEST(lost_turn),
+		TEST(impossible),
+		TEST(words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#else
+int main(void)
+{
+	puts("1..0 # SKIP x86_64 alone has a fast path");
+	return 0;
+}
+#endif
