@@ -17,7 +17,7 @@ enum { NOBODY = 0x3ffffff0, CONTEXT = 0x5000, FD = 3 };
 
 static struct rig *rig;
 static struct aio *aio;
-static uint32_t first; /* turn */
+static uint32_t turns; /* the first of them */
 
 static int start(void **state)
 {
@@ -26,7 +26,7 @@ static int start(void **state)
 	if (!rig)
 		return -1;
 	aio = rig_aio(rig, CONTEXT);
-	first = aio->turn;
+	turns = aio->turn;
 	rig_opened(rig, 0, 1, 2, FD, "/file");
 	return 0;
 }
@@ -62,7 +62,7 @@ static struct fast_rec *answers(
 
 	rec->t1 = rec->t0;
 	rec->arg[0] = CONTEXT;
-	turn += first;
+	turn += turns;
 	memcpy((uint8_t *)rec + R_AIO_N, &n, sizeof(n));
 	memcpy((uint8_t *)rec + R_AIO_TURN, &turn, sizeof(turn));
 	memcpy((uint8_t *)rec + R_AIO_FROM, e, n * sizeof(*e));
