@@ -158,6 +158,27 @@ if "$HELP/aio" file >/dev/null 2>&1; then
 			ok "answers that are read without a call, $how $mode" /usr/bin/python3 whole.py
 		done
 	done
+	for mode in $MODES --no-filter; do
+		[ $mode = default ] && mode=
+		for how in plain wide deep reap mixed few threads apart forked inherited renewed alarmed patient left odd; do
+			timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/submits" $how "$DIR/file" 100 >want.json
+			ok "requests of Linux AIO, $how $mode" /usr/bin/python3 whole.py
+		done
+	done
+	timeout 60 "$IOPS" run --json -o u.json -- "$HELP/submits" threads "$DIR/file" 3000 >want.json
+	ok "many of them, from any thread in any context" /usr/bin/python3 whole.py
+	case $(json u.json 'j["run"]["fast_path"]["status"]') in
+	on) is "... which do not stop" "$(json u.json 'j["run"]["fast_path"]["operations"] > 29000, j["run"]["fast_path"]["stopped"] < 300')" "(True, True)" ;;
+	*) skip "there is no fast path here" ;;
+	esac
+	for opt in --no-patch --patch-after=40; do
+		for how in plain threads alarmed reap; do
+			sh -c 'sleep 0.4; exec "$0" "$@" >want.json' "$HELP/submits" $how "$DIR/file" 300 & pid=$!
+			timeout 60 "$IOPS" attach $opt --json -o u.json $pid
+			wait $pid
+			ok "attached to before, Linux AIO, $how $opt" /usr/bin/python3 whole.py
+		done
+	done
 	rm -f want.json; "$HELP/flights" again "$DIR/file" >want.json & pid=$!
 	until [ -s want.json ]; do sleep 0.05; done
 	"$IOPS" attach --json -o u.json $pid
