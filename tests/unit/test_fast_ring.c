@@ -217,6 +217,7 @@ static void ended_not_told(void **state)
 {
 	(void)state;
 	opened(0, 1, 2, 3, "/file");
+	done(1, call(1, SYS_close, 3, 9));
 	drain_all(&rig->t);
 	struct fast_rec *rec = call(1, SYS_lseek, 5, 3);
 	rec->result = 100;
