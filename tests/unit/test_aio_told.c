@@ -233,31 +233,59 @@ static void impossible(void **state)
 	assert_false(rig->task[0].distrusted);
 }
 
-/* Who moves it has seen all before; there is one place for each key. */
+/* As many as there are places for, and each is found again. */
+static void places(void **state)
+{
+	struct rings *r = aio->rings;
+	bool has[64];
+	unsigned n = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 64; i++) {
+		uint64_t key = (0x7fcacc039000 + i * UINT64_C(0x1000)) ^
+			       context_salt(13182 + (pid_t)i % 8);
+		uint32_t turn;
+		has[i] = context_take(r, key, i, &turn);
+		n += has[i];
+	}
+	assert_true(n > 48);
+	for (unsigned i = 0; i < 64; i++) {
+		uint64_t key = (0x7fcacc039000 + i * UINT64_C(0x1000)) ^
+			       context_salt(13182 + (pid_t)i % 8);
+		uint64_t at;
+		assert_int_equal(context_at(r, key, &at), has[i]);
+		assert_true(!has[i] || (uint32_t)at == i);
+		context_drop(r, key);
+		assert_false(context_at(r, key, &at));
+	}
+}
+
+/* Who moves it has seen all before. */
 static void words(void **state)
 {
 	struct rings *r = aio->rings;
-	const uint64_t key = aio->key, other = key ^ (UINT64_C(1) << 40);
+	const uint64_t key = aio->key;
+	uint64_t was, now;
 	uint32_t turn;
 
 	(void)state;
-	assert_int_equal((uint32_t)context_at(r, key), 0);
-	uint64_t was = context_at(r, key);
+	assert_true(context_at(r, key, &was));
+	assert_int_equal((uint32_t)was, 0);
 	assert_true(context_move(r, key, was, 5));
-	assert_int_equal((uint32_t)context_at(r, key), 5);
-	assert_int_equal(context_at(r, key) >> 32, (was >> 32) + 1);
+	assert_true(context_at(r, key, &now));
+	assert_int_equal((uint32_t)now, 5);
+	assert_int_equal(now >> 32, (was >> 32) + 1);
 	assert_false(context_move(r, key, was, 6));
-	assert_false(context_take(r, key, 0, &turn));
-	assert_false(context_take(r, other, 0, &turn)); /* it falls on the same place */
-	was = context_at(r, key);
-	context_drop(r, other); /* is not there */
-	assert_true(context_at(r, key) == was);
+	context_drop(r, key + 1); /* is not there */
+	assert_true(context_at(r, key, &was) && was == now);
 	context_drop(r, key);
-	assert_false(context_move(r, key, was, 6));
-	assert_true(context_take(r, other, 9, &turn));
-	assert_int_equal(context_at(r, other) >> 32, turn);
-	context_drop(r, other);
-	assert_true(context_take(r, key, 0, &turn));
+	assert_false(context_at(r, key, &was));
+	assert_false(context_move(r, key, now, 6));
+	assert_true(context_take(r, key, 9, &turn));
+	assert_true(context_at(r, key, &now));
+	assert_int_equal(now >> 32, turn);
+	assert_int_equal((uint32_t)now, 9);
+	assert_false(context_move(r, key, was, 6)); /* from before */
 	/* Processes have the same addresses, but for the same process there is one. */
 	for (pid_t a = 1; a < 1 << 22; a = a * 3 + 1)
 		for (pid_t b = 2; b < 1 << 22; b = b * 5 + 3)
@@ -277,6 +305,7 @@ int main(void)
 		TEST(from_before),
 		TEST(lost_turn),
 		TEST(impossible),
+		TEST(places),
 		TEST(words),
 	};
 

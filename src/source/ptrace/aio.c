@@ -18,6 +18,7 @@ enum {
 	EVENTS_MAX = 1 << 22,
 	CONTEXTS_MAX = 1 << 12,
 	BATCH = 64,
+	TRIES = 1000,
 	COMMAND_PREADV = 7,
 	COMMAND_PWRITEV = 8,
 };
@@ -34,6 +35,15 @@ static bool read_ring(const struct task *k, uint64_t id, struct ring *out)
 	       out->tail < out->nr && out->length >= sizeof(*out);
 }
 
+static void unhook(struct aio *a)
+{
+	if (!a->rings)
+		return;
+	context_drop(a->rings, a->key);
+	rings_put(a->rings);
+	a->rings = NULL;
+}
+
 static void drop(struct tracer *t, struct aio *a)
 {
 	struct aio **at = &t->awaited->contexts;
@@ -41,10 +51,7 @@ static void drop(struct tracer *t, struct aio *a)
 	while (*at != a)
 		at = &(*at)->next;
 	*at = a->next;
-	if (a->rings) {
-		context_drop(a->rings, a->key);
-		rings_put(a->rings);
-	}
+	unhook(a);
 	requests_fini(&a->flying);
 	for (struct aio_noted *n = a->noted, *next; n; n = next) {
 		next = n->next;
@@ -76,10 +83,11 @@ static struct aio *add(struct tracer *t, const struct task *k, uint64_t id)
 }
 
 /* The place of the next answer. Tasks may look as well, and say how far they have come.
- */
-static uint64_t place_of(const struct aio *a)
+ * false: the target has written over that. */
+static bool place_of(const struct aio *a, uint64_t *place)
 {
-	return a->rings ? context_at(a->rings, a->key) : a->answered;
+	*place = a->answered;
+	return !a->rings || context_at(a->rings, a->key, place);
 }
 
 /* false: another one has seen them. What was asked for before is to be known by now. */
@@ -111,18 +119,26 @@ static uint32_t read_events(const struct task *k, const struct aio *a,
 
 /*
  * What has been answered since the last look: no more than was under way by then. The
- * place first: others may come further meanwhile. One that cannot be has been written by
- * the target.
+ * place first: others may come further meanwhile, but not for ever. One that cannot be
+ * has been written by the target.
  */
 static void look(struct tracer *t, const struct task *k, struct aio *a)
 {
 	struct told_event e[BATCH];
 	struct ring ring;
+	uint64_t was;
 
-	for (;;) {
-		uint64_t was = place_of(a);
+	for (uint32_t tries = 0; tries <= a->nr + TRIES; tries++) {
+		bool known = place_of(a, &was);
 		if (!read_ring(k, a->id, &ring) || ring.nr != a->nr)
 			return;
+		if (!known) {
+			unhook(a);
+			a->answered = ring.tail;
+			if (a->process->newest)
+				task_note(t, a->process->newest, NOTE_AIO, 0);
+			return;
+		}
 		uint64_t now = tracer_now(t);
 		uint32_t from = (uint32_t)was % ring.nr;
 		uint32_t n = read_events(k, a, &ring, from, e);

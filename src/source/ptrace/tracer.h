@@ -418,13 +418,13 @@ int setup_ring(struct tracer *t, struct task *k, struct stand *s, int fd,
 int setup_unmap_ring(struct tracer *t, struct task *k, struct stand *s,
 	const uint64_t size[3], const uint64_t at[3]);
 
-/* fast/aio_hook.c: of contexts of Linux AIO, by their keys. take: false: another one is
- * in its place. at: its lowest 32 bits are the place of the next answer, the others the
+/* fast/aio_hook.c: of contexts of Linux AIO, by their keys. take: false: others are
+ * in its places. at: its lowest 32 bits are the place of the next answer, the others the
  * turn of who moves it; move: that is another one, unless it is not any more what it was.
  */
 bool context_take(struct rings *r, uint64_t key, uint32_t at, uint32_t *turn);
 void context_drop(struct rings *r, uint64_t key);
-uint64_t context_at(const struct rings *r, uint64_t key);
+bool context_at(const struct rings *r, uint64_t key, uint64_t *at);
 bool context_move(struct rings *r, uint64_t key, uint64_t was, uint32_t at);
 
 /* Likewise, where a task stands in the hook. false: not there. claims: what it has noted

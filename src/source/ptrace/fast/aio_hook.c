@@ -15,12 +15,14 @@ struct context_word {
 	uint64_t at;  /* above its lowest 32 bits: how often it has been moved */
 };
 
-/* As in hook.S. */
-static struct context_word *word_of(const struct rings *r, uint64_t key)
+/* The one of a pair that has it, as in hook.S; or the first that has none. NULL: both
+ * have others. */
+static struct context_word *word_of(const struct rings *r, uint64_t key, uint64_t has)
 {
-	uint64_t at = (key >> 8 ^ key << 4) & AIO_MASK;
+	uint64_t at = (key * AIO_SPREAD >> 32) & AIO_MASK;
+	struct context_word *w = (struct context_word *)(r->base + AIO_OFFSET + at);
 
-	return (struct context_word *)(r->base + AIO_OFFSET + at);
+	return w->key == has ? w : w[1].key == has ? w + 1 : NULL;
 }
 
 static uint64_t moved(uint64_t was, uint32_t at)
@@ -30,9 +32,9 @@ static uint64_t moved(uint64_t was, uint32_t at)
 
 bool context_take(struct rings *r, uint64_t key, uint32_t at, uint32_t *turn)
 {
-	struct context_word *w = word_of(r, key);
+	struct context_word *w = word_of(r, key, 0);
 
-	if (w->key)
+	if (!w)
 		return false;
 	w->at = moved(w->at, at);
 	*turn = (uint32_t)(w->at >> 32);
@@ -42,24 +44,30 @@ bool context_take(struct rings *r, uint64_t key, uint32_t at, uint32_t *turn)
 
 void context_drop(struct rings *r, uint64_t key)
 {
-	struct context_word *w = word_of(r, key);
+	struct context_word *w = word_of(r, key, key);
 
-	if (w->key != key)
+	if (!w)
 		return; /* the target has written there */
 	__atomic_store_n(&w->key, 0, __ATOMIC_RELEASE);
 	/* Who looks at it in this moment cannot tell of it any more. */
 	__atomic_fetch_add(&w->at, UINT64_C(1) << 32, __ATOMIC_ACQ_REL);
 }
 
-uint64_t context_at(const struct rings *r, uint64_t key)
+bool context_at(const struct rings *r, uint64_t key, uint64_t *at)
 {
-	return __atomic_load_n(&word_of(r, key)->at, __ATOMIC_ACQUIRE);
+	const struct context_word *w = word_of(r, key, key);
+
+	if (w)
+		*at = __atomic_load_n(&w->at, __ATOMIC_ACQUIRE);
+	return w != NULL;
 }
 
 bool context_move(struct rings *r, uint64_t key, uint64_t was, uint32_t at)
 {
-	return __atomic_compare_exchange_n(&word_of(r, key)->at, &was, moved(was, at),
-		false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	struct context_word *w = word_of(r, key, key);
+
+	return w && __atomic_compare_exchange_n(&w->at, &was, moved(was, at), false,
+			    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 /* Behind the moving of the word, if that was it who did. */

@@ -1042,15 +1042,16 @@ setup_orphan:
 .macro context wrong
 	movq	%rdi, %rdx
 	xorq	CTL(C_SALT), %rdx
-	movl	%edx, %ecx
-	shrl	$8, %ecx
-	movl	%edx, %eax
-	shll	$4, %eax
-	xorl	%eax, %ecx
+	imulq	$AIO_SPREAD, %rdx, %rcx
+	shrq	$32, %rcx
 	andl	$AIO_MASK, %ecx
 	addq	$AIO_AT, %rcx
 	cmpq	%rdx, (%rcx)
+	je	81f
+	addq	$AIO_WORD, %rcx
+	cmpq	%rdx, (%rcx)
 	jne	\wrong
+81:
 .endm
 
 /*

@@ -61,7 +61,9 @@
  * often that was said. Where they are follows from the key: hook.S, aio_hook.c. */
 #define AIO_OFFSET    0x43800
 #define AIO_AT        (SLOTS_AT + AIO_OFFSET)
-#define AIO_MASK      0x7f0 /* of an offset there: 128 times 16 bytes */
+#define AIO_SPREAD    0x61c88647
+#define AIO_MASK      0x7e0 /* of an offset there: 64 pairs of them */
+#define AIO_WORD      16
 
 /* How the arguments of a call are to be kept. */
 #define SHAPE_PASS    0 /* not at all: the call is made from the stub */

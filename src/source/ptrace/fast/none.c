@@ -342,11 +342,12 @@ void context_drop(struct rings *r, uint64_t key)
 	(void)key;
 }
 
-uint64_t context_at(const struct rings *r, uint64_t key)
+bool context_at(const struct rings *r, uint64_t key, uint64_t *at)
 {
 	(void)r;
 	(void)key;
-	return 0;
+	(void)at;
+	return false;
 }
 
 bool context_move(struct rings *r, uint64_t key, uint64_t was, uint32_t at)

@@ -25,7 +25,7 @@ _Static_assert(offsetof(struct fast_ctl, statx) == C_STATX &&
 		       sizeof(struct fast_ctl) <= KNOWN_OFFSET,
 	"... and about control words");
 _Static_assert(RING_FROM + RING_MAX + RING_SLACK <= AIO_OFFSET &&
-		       AIO_OFFSET + AIO_MASK + 16 == SLOT_SIZE,
+		       AIO_OFFSET + AIO_MASK + 2 * AIO_WORD == SLOT_SIZE,
 	"all of a slot has its place");
 _Static_assert(
 	sizeof(struct told_iocb) == IOCB_SIZE && sizeof(struct told_event) == EVENT_SIZE,
