@@ -62,20 +62,24 @@ each "64 KiB" 65536 $((N / 20)) rw
 each "4 KiB of a file" 4096 $((N / 4)) file
 each "64 KiB of a file" 65536 $((N / 20)) file
 
-# Requests of io_uring. strace sees the calls alone.
-requests() {	# title N DEPTH
+# Requests of io_uring and of Linux AIO. strace sees the calls alone.
+requests() {	# title N DEPTH calls helper [file]
 	rm -f ns.*
 	for _ in $(seq "$ROUNDS"); do
-		"$HELP/flights" loop "$2" "$3" >>ns.bare
-		$iops "$HELP/flights" loop "$2" "$3" >>ns.iops
-		strace -f --seccomp-bpf -e trace=io_uring_enter -o /dev/null "$HELP/flights" loop $(($2 / 10)) "$3" >>ns.strace
+		"$HELP/$5" loop $6 "$2" "$3" >>ns.bare
+		$iops "$HELP/$5" loop $6 "$2" "$3" >>ns.iops
+		strace -f --seccomp-bpf -e trace="$4" -o /dev/null "$HELP/$5" loop $6 $(($2 / 10)) "$3" >>ns.strace
 	done
 	echo "$(middle ns.bare) $(middle ns.iops) $(middle ns.strace)" | awk -v t="$1" '
 		{ printf "%-28s bare %.0f ns; iops +%.0f ns, strace +%.0f: %.1f times iops\n", t, $1, $2 - $1, $3 - $1, ($3 - $1) / ($2 - $1) }'
 }
 if "$HELP/flights" loop 1 1 >/dev/null 2>&1; then
-	requests "io_uring, one at a time" 100000 1
-	requests "io_uring, 32 at a time" 200000 32
+	requests "io_uring, one at a time" 100000 1 io_uring_enter flights
+	requests "io_uring, 32 at a time" 200000 32 io_uring_enter flights
+fi
+if "$HELP/submits" loop aio.tmp 1 1 >/dev/null 2>&1; then
+	requests "Linux AIO, one at a time" 100000 1 io_submit,io_getevents submits aio.tmp
+	requests "Linux AIO, 32 at a time" 200000 32 io_submit,io_getevents submits aio.tmp
 fi
 
 ms() {		# command: milliseconds that it takes
