@@ -233,30 +233,35 @@ static void impossible(void **state)
 	assert_false(rig->task[0].distrusted);
 }
 
-/* As many as there are places for, and each is found again. */
+/* Contexts of one process, or of several that have them at the same address, or next to
+ * one another: each has a place, and is found there. */
 static void places(void **state)
 {
+	enum { N = 32 };
+	static const struct {
+		unsigned pages, pids;
+	} step[] = { { 1, 0 }, { 0, 1 }, { 1, 1 }, { 3, 0 }, { 2, 4 } };
 	struct rings *r = aio->rings;
-	bool has[64];
-	unsigned n = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < 64; i++) {
-		uint64_t key = (0x7fcacc039000 + i * UINT64_C(0x1000)) ^
-			       context_salt(13182 + (pid_t)i % 8);
-		uint32_t turn;
-		has[i] = context_take(r, key, i, &turn);
-		n += has[i];
-	}
-	assert_true(n > 48);
-	for (unsigned i = 0; i < 64; i++) {
-		uint64_t key = (0x7fcacc039000 + i * UINT64_C(0x1000)) ^
-			       context_salt(13182 + (pid_t)i % 8);
-		uint64_t at;
-		assert_int_equal(context_at(r, key, &at), has[i]);
-		assert_true(!has[i] || (uint32_t)at == i);
-		context_drop(r, key);
-		assert_false(context_at(r, key, &at));
+	for (unsigned s = 0; s < sizeof(step) / sizeof(*step); s++) {
+		uint64_t key[N], at;
+		unsigned n = 0;
+		bool has[N];
+		for (unsigned i = 0; i < N; i++) {
+			uint32_t turn;
+			key[i] = (0x7fcacc039000 + i * step[s].pages * UINT64_C(0x1000)) ^
+				 context_salt(13182 + (pid_t)(i * step[s].pids));
+			has[i] = context_take(r, key[i], i, &turn);
+			n += has[i];
+		}
+		assert_int_equal(n, N);
+		for (unsigned i = 0; i < N; i++) {
+			assert_int_equal(context_at(r, key[i], &at), has[i]);
+			assert_true(!has[i] || (uint32_t)at == i);
+			context_drop(r, key[i]);
+			assert_false(context_at(r, key[i], &at));
+		}
 	}
 }
 

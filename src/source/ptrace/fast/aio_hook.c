@@ -19,7 +19,7 @@ struct context_word {
  * have others. */
 static struct context_word *word_of(const struct rings *r, uint64_t key, uint64_t has)
 {
-	uint64_t at = (key * AIO_SPREAD >> 32) & AIO_MASK;
+	uint64_t at = (key * AIO_SPREAD >> AIO_SHIFT) & AIO_MASK;
 	struct context_word *w = (struct context_word *)(r->base + AIO_OFFSET + at);
 
 	return w->key == has ? w : w[1].key == has ? w + 1 : NULL;

@@ -1043,7 +1043,7 @@ setup_orphan:
 	movq	%rdi, %rdx
 	xorq	CTL(C_SALT), %rdx
 	imulq	$AIO_SPREAD, %rdx, %rcx
-	shrq	$32, %rcx
+	shrq	$AIO_SHIFT, %rcx
 	andl	$AIO_MASK, %ecx
 	addq	$AIO_AT, %rcx
 	cmpq	%rdx, (%rcx)

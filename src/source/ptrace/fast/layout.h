@@ -62,6 +62,7 @@
 #define AIO_OFFSET    0x43800
 #define AIO_AT        (SLOTS_AT + AIO_OFFSET)
 #define AIO_SPREAD    0x61c88647
+#define AIO_SHIFT     20
 #define AIO_MASK      0x7e0 /* of an offset there: 64 pairs of them */
 #define AIO_WORD      16
 
