@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/sem.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -262,10 +263,55 @@ static void both(void)
 }
 #endif
 
+static volatile sig_atomic_t alarms;
+
+static void count(int sig)
+{
+	(void)sig;
+	alarms++;
+}
+
+/* Signals that are ignored come all the time, and now and then one that is handled: each
+ * of these ends the wait that it comes in. */
+static void often(void)
+{
+	enum { WAITS = 600, FEW = WAITS / 6 };
+	const struct itimerval every = { { 0, 2000 }, { 0, 2000 } },
+			       never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction act = { .sa_handler = count };
+	pid_t parent = getpid(), pid = fork();
+	int ep = epoll_create1(0), others = 0;
+	struct epoll_event e;
+
+	if (!pid)
+		for (;;) {
+			usleep(60);
+			if (kill(parent, SIGWINCH) < 0 || getppid() != parent)
+				_exit(0);
+		}
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+	for (int i = 0; i < WAITS; i++) {
+		int before = alarms;
+		if (epoll_wait(ep, &e, 1, 1000) != -1 || errno != EINTR)
+			printf("a wait has ended by itself\n");
+		others += alarms - before != 1;
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(ep);
+	if (others > FEW) /* some come between two waits, where the machine is busy */
+		printf("%d of %d waits have not ended by the first signal\n", others,
+			WAITS);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1) {
-		(strcmp(argv[1], "stops") ? threads : stops)();
+		(!strcmp(argv[1], "stops")          ? stops
+			: !strcmp(argv[1], "often") ? often
+						    : threads)();
 		return 0;
 	}
 	bear();

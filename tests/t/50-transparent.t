@@ -60,6 +60,7 @@ for mode in --no-filter $MODES; do
 	mode=${mode#default}
 	is "waits last as long as without us ${mode:-as usual}" "$(waits)" 0
 	is "... and are interrupted by stops" "$(waits stops)" 0
+	is "... and by the first signal that is handled" "$(waits often)" 0
 	# Below a filter a wait that nobody wants to know of never stops.
 	[ "$mode" = --no-patch ] || is "... not by what another thread ignores" "$(waits threads)" 0
 done

@@ -102,16 +102,22 @@ bool again_quietly(struct tracer *t, struct task *k)
 	return !tracee_repeat(k->tid);
 }
 
-/* It ends for a reason of its own, as a handler that runs before it is made again: it
- * would have been interrupted. */
+/* A handler is to run, or its group stops. It may not have been made again by now: then
+ * it has ended by that. */
+void again_interrupted(struct task *k)
+{
+	if (k->again.on && tracee_unrepeat(k->tid, &k->again.limit, k->again.value))
+		k->again.on = false;
+	again_over(k);
+}
+
+/* It ends for a reason of its own. */
 void again_over(struct task *k)
 {
 	struct again *a = &k->again;
 
 	if (a->on && tracee_is_limited(k->tid, &a->limit))
 		tracee_set_limit(k->tid, &a->limit, a->limit.value);
-	else if (a->on)
-		tracee_unrepeat(k->tid, &a->limit, a->value);
 	a->on = false;
 	a->began = 0;
 }
@@ -119,7 +125,7 @@ void again_over(struct task *k)
 /* A stop of its group ends it with EINTR without us as well: signal(7). */
 void again_never(struct task *k)
 {
-	again_over(k);
+	again_interrupted(k);
 	if (tracee_in_eintr(k->tid))
 		tracee_keep_eintr(k->tid);
 }

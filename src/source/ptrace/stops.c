@@ -247,7 +247,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 static void mend_eintr(struct tracer *t, struct task *k, bool ours)
 {
 	if (!ours)
-		again_over(k);
+		again_interrupted(k);
 	else if (again_make(t, k))
 		k->held.ret = -514; /* ERESTARTNOHAND */
 	task_flush(t, k);

@@ -366,6 +366,7 @@ void again_limit(const struct tracer *t, struct task *k);
 bool again_make(struct tracer *t, struct task *k);
 bool again_quietly(struct tracer *t, struct task *k);
 void again_over(struct task *k);
+void again_interrupted(struct task *k);
 void again_never(struct task *k);
 void again_exit(struct tracer *t, struct task *k, int64_t ret);
 

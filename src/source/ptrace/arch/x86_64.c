@@ -120,13 +120,14 @@ bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value)
 	struct user_regs_struct r;
 	uint64_t *arg = (uint64_t *)((char *)&r + arg_at[l->arg]);
 
-	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || (int64_t)r.orig_rax != -1 ||
-		(int64_t)r.rax != l->nr || *arg != value)
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || (int64_t)r.rax != l->nr ||
+		((int64_t)r.orig_rax != -1 && r.orig_rax != r.rax) || *arg != value)
 		return false;
 	*arg = l->value;
 	r.rip += 2;
 	r.rcx = r.rip;
 	r.rax = (uint64_t)-EINTR;
+	r.orig_rax = -1;
 	return !ptrace(PTRACE_SETREGS, tid, 0, &r);
 }
 
