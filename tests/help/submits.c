@@ -296,6 +296,61 @@ static void threads(void)
 		pthread_join(gets[i], NULL);
 }
 
+static pthread_mutex_t reaping = PTHREAD_MUTEX_INITIALIZER;
+
+/* Whatever is answered, by whom it may be that asks. */
+static void reap_all(void)
+{
+	struct aio_ring *ring = (struct aio_ring *)shared[0];
+
+	pthread_mutex_lock(&reaping);
+	for (unsigned head = ring->head; head != ring->tail; ring->head = head) {
+		struct ask *a = (struct ask *)ring->event[head].obj;
+		note(a, ring->event[head].res);
+		free(a);
+		left--;
+		head = (head + 1) % ring->nr;
+	}
+	pthread_mutex_unlock(&reaping);
+}
+
+static void *one_of_crowd(void *arg)
+{
+	enum { MOST = 100 };
+	unsigned seed = (unsigned)(unsigned long)arg;
+
+	for (long r = 0; r < rounds; r++) {
+		int n = 1 + rand_r(&seed) % MOST;
+		struct iocb *list[MOST];
+		for (int i = 0; i < n; i++) {
+			struct ask *a = malloc(sizeof(*a));
+			prepare(a, (unsigned)rand_r(&seed) % 10000, 2);
+			list[i] = &a->cb;
+		}
+		left += n;
+		for (int at = 0; at < n; reap_all()) {
+			long got = syscall(SYS_io_submit, shared[0], n - at, list + at);
+			need(got > 0 || errno == EAGAIN, "io_submit");
+			at += got > 0 ? (int)got : 0;
+		}
+	}
+	return NULL;
+}
+
+/* Together they ask for more at a time than there is room for answers. */
+static void crowd(void)
+{
+	pthread_t t[THREADS];
+
+	shared[0] = setup(64);
+	for (long i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, one_of_crowd, (void *)(i + 1));
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	while (left)
+		reap_all();
+}
+
 static void *own(void *arg)
 {
 	(void)arg;
@@ -361,120 +416,7 @@ static void renewed(void)
 	}
 }
 
-static atomic_long handled;
-
-static void handle(int sig)
-{
-	(void)sig;
-	handled++;
-}
-
-/* Signals that are handled, and others that are ignored, all the time. */
-static void alarmed(void)
-{
-	struct itimerval often = { { 0, 300 }, { 0, 300 } };
-	struct sigaction act = { .sa_handler = handle };
-	pid_t parent = getpid(), pid = fork();
-
-	if (!pid)
-		for (;;) {
-			usleep(200);
-			if (kill(parent, SIGWINCH) < 0 || getppid() != parent)
-				_exit(0);
-		}
-	sigaction(SIGALRM, &act, NULL);
-	setitimer(ITIMER_REAL, &often, NULL);
-	aio_context_t ctx = setup(8);
-	for (int i = 0; i < 5; i++) {
-		struct timespec limit = { 0, 3000000 };
-		struct io_event e;
-		batches(ctx, 8, KINDS);
-		need(syscall(SYS_io_getevents, ctx, 1, 1, &e, &limit) < 0, "no end");
-	}
-	often.it_value.tv_usec = 0;
-	setitimer(ITIMER_REAL, &often, NULL);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	errno = 0;
-	need(handled > 0, "signals");
-}
-
-/* One that is ignored comes: the wait goes on, and lasts as long as it was meant to. */
-static void patient(void)
-{
-	pid_t parent = getpid(), pid = fork();
-	aio_context_t ctx = setup(8);
-	struct timespec limit = { 0, 500000000 }, from, to;
-	struct io_event e;
-
-	if (!pid)
-		for (;;) {
-			usleep(20000);
-			if (kill(parent, SIGWINCH) < 0 || getppid() != parent)
-				_exit(0);
-		}
-	batches(ctx, 8, KINDS);
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	need(!syscall(SYS_io_getevents, ctx, 1, 1, &e, &limit), "a wait is interrupted");
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	double took = (double)(to.tv_sec - from.tv_sec) +
-		      (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-	errno = 0;
-	need(took > 0.49 && took < 0.9, "a wait of another length");
-}
-
-/* Ends with some under way, whose answers it does not wait for. */
-static void left_behind(void)
-{
-	static struct ask a[8];
-	aio_context_t ctx = setup(8);
-
-	batches(ctx, 8, KINDS);
-	for (unsigned i = 0; i < 8; i++) {
-		prepare(&a[i], i, 2);
-		note(&a[i], a[i].kind ? (long long)a[i].cb.aio_nbytes : 0);
-		if (!a[i].kind)
-			a[i].cb.aio_offset = 1 << 30; /* nothing there */
-	}
-	need(submit(ctx, a, 8) == 8, "io_submit");
-	struct aio_ring *ring = (struct aio_ring *)ctx;
-	while ((ring->tail - ring->head + ring->nr) % ring->nr < 8)
-		;
-}
-
-/* Bad addresses of all kinds: the calls say so. */
-static void odd(void)
-{
-	aio_context_t ctx = setup(8);
-	struct iocb *none[2] = { NULL, (struct iocb *)-1L }, *one;
-	static struct ask a[2];
-	struct io_event *nowhere = (struct io_event *)8;
-
-	batches(ctx, 8, KINDS);
-	for (int i = 0; i < 100; i++) {
-		need(syscall(SYS_io_submit, ctx, 1, none) < 0 && errno == EFAULT, "NULL");
-		need(syscall(SYS_io_submit, ctx, 1, none + 1) < 0 && errno == EFAULT,
-			"-1");
-		need(syscall(SYS_io_submit, ctx, 1, NULL) < 0 && errno == EFAULT, "none");
-		need(syscall(SYS_io_submit, ctx, -1L, none) < 0 && errno == EINVAL, "-1");
-		need(syscall(SYS_io_submit, ctx, 0, none) == 0, "0");
-		need(syscall(SYS_io_submit, ctx + 8, 1, none) < 0 && errno == EINVAL,
-			"8");
-		prepare(a, 2, KINDS);
-		a->cb.aio_buf = 8; /* no vectors there */
-		one = &a->cb;
-		need(syscall(SYS_io_submit, ctx, 1, &one) < 0 && errno == EFAULT, "buf");
-		prepare(a, 1, 2);
-		need(submit(ctx, a, 1) == 1, "io_submit");
-		need(syscall(SYS_io_getevents, ctx, 1, 1, nowhere, NULL) < 0 &&
-				errno == EFAULT,
-			"events");
-		get(ctx, 1, 1, NULL);
-	}
-	errno = 0;
-}
+#include "submitsodd.h"
 
 static void loop(int depth)
 {
@@ -513,6 +455,7 @@ static const struct {
 	{ "mixed", mixed },
 	{ "few", few },
 	{ "threads", threads },
+	{ "crowd", crowd },
 	{ "apart", apart },
 	{ "forked", forked },
 	{ "inherited", inherited },

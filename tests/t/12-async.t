@@ -165,6 +165,10 @@ if "$HELP/aio" file >/dev/null 2>&1; then
 			ok "requests of Linux AIO, $how $mode" /usr/bin/python3 whole.py
 		done
 	done
+	for i in 1 2 3; do
+		timeout 60 "$IOPS" run --json -o u.json -- "$HELP/submits" crowd "$DIR/file" 1000 >want.json
+		ok "more at a time than there is room for answers, $i" /usr/bin/python3 whole.py
+	done
 	timeout 60 "$IOPS" run --json -o u.json -- "$HELP/submits" threads "$DIR/file" 3000 >want.json
 	ok "many of them, from any thread in any context" /usr/bin/python3 whole.py
 	case $(json u.json 'j["run"]["fast_path"]["status"]') in

@@ -140,7 +140,7 @@ static inline struct aio *rig_aio(struct rig *r, uint64_t id)
 	a->nr = 64;
 	a->rings = rings_get(r->task[0].space->rings);
 	a->key = id ^ context_salt(r->process.pid);
-	if (!context_take(a->rings, a->key, 0, &a->turn))
+	if (!context_take(a->rings, a->key, 0, 0, &a->turn))
 		abort();
 	a->next = w->contexts;
 	w->contexts = a;

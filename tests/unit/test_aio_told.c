@@ -17,7 +17,7 @@ enum { NOBODY = 0x3ffffff0, CONTEXT = 0x5000, FD = 3 };
 
 static struct rig *rig;
 static struct aio *aio;
-static uint32_t turns; /* the first of them */
+static uint16_t turns; /* the first of them */
 
 static int start(void **state)
 {
@@ -62,7 +62,7 @@ static struct fast_rec *answers(
 
 	rec->t1 = rec->t0;
 	rec->arg[0] = CONTEXT;
-	turn += turns;
+	turn = (uint16_t)(turn + turns);
 	memcpy((uint8_t *)rec + R_AIO_N, &n, sizeof(n));
 	memcpy((uint8_t *)rec + R_AIO_TURN, &turn, sizeof(turn));
 	memcpy((uint8_t *)rec + R_AIO_FROM, e, n * sizeof(*e));
@@ -245,52 +245,74 @@ static void places(void **state)
 
 	(void)state;
 	for (unsigned s = 0; s < sizeof(step) / sizeof(*step); s++) {
-		uint64_t key[N], at;
+		struct context_state at;
+		uint64_t key[N];
 		unsigned n = 0;
 		bool has[N];
 		for (unsigned i = 0; i < N; i++) {
-			uint32_t turn;
+			uint16_t turn;
 			key[i] = (0x7fcacc039000 + i * step[s].pages * UINT64_C(0x1000)) ^
 				 context_salt(13182 + (pid_t)(i * step[s].pids));
-			has[i] = context_take(r, key[i], i, &turn);
+			has[i] = context_take(r, key[i], i, 0, &turn);
 			n += has[i];
 		}
 		assert_int_equal(n, N);
 		for (unsigned i = 0; i < N; i++) {
 			assert_int_equal(context_at(r, key[i], &at), has[i]);
-			assert_true(!has[i] || (uint32_t)at == i);
+			assert_true(!has[i] || at.place == i);
 			context_drop(r, key[i]);
 			assert_false(context_at(r, key[i], &at));
 		}
 	}
 }
 
-/* Who moves it has seen all before. */
+/* Who moves it has seen all before; what is asked for is more, or less, at any time. */
 static void words(void **state)
 {
 	struct rings *r = aio->rings;
 	const uint64_t key = aio->key;
-	uint64_t was, now;
-	uint32_t turn;
+	struct context_state was, now;
+	uint16_t turn;
 
 	(void)state;
 	assert_true(context_at(r, key, &was));
-	assert_int_equal((uint32_t)was, 0);
-	assert_true(context_move(r, key, was, 5));
+	assert_int_equal(was.place, 0);
+	assert_int_equal(was.asked, 0);
+	context_asks(r, key, 9);
+	assert_false(context_move(r, key, &was, 5, 5)); /* it is another one */
+	assert_true(context_at(r, key, &was));
+	assert_int_equal(was.asked, 9);
+	assert_true(context_move(r, key, &was, 5, 5));
 	assert_true(context_at(r, key, &now));
-	assert_int_equal((uint32_t)now, 5);
-	assert_int_equal(now >> 32, (was >> 32) + 1);
-	assert_false(context_move(r, key, was, 6));
+	assert_int_equal(now.place, 5);
+	assert_int_equal(now.asked, 4);
+	assert_int_equal(now.turn, (uint16_t)(was.turn + 1));
+	assert_false(context_move(r, key, &was, 6, 1));
+	context_asks(r, key, -7);
+	assert_true(context_at(r, key, &now) && !now.asked);
+	assert_true(context_move(r, key, &now, 0xffffff, 3));
+	context_asks(r, key, 0x7fffffff);
+	assert_true(context_at(r, key, &was));
+	assert_int_equal(was.place, 0xffffff);
+	assert_int_equal(was.asked, 0xffffff);
+	assert_int_equal(was.turn, (uint16_t)(now.turn + 1));
 	context_drop(r, key + 1); /* is not there */
-	assert_true(context_at(r, key, &was) && was == now);
+	assert_true(context_at(r, key, &now) && now.word == was.word);
 	context_drop(r, key);
 	assert_false(context_at(r, key, &was));
-	assert_false(context_move(r, key, now, 6));
-	assert_true(context_take(r, key, 9, &turn));
-	assert_true(context_at(r, key, &now));
-	assert_int_equal(now >> 32, turn);
-	assert_int_equal((uint32_t)now, 9);
-	assert_false(context_move(r, key, was, 6)); /* from before */
+	assert_false(context_move(r, key, &now, 6, 1));
+	assert_true(context_take(r, key, 9, 2, &turn));
+	assert_true(context_at(r, key, &was));
+	assert_int_equal(was.turn, turn);
+	assert_int_equal(was.place, 9);
+	assert_int_equal(was.asked, 2);
+	assert_false(context_move(r, key, &now, 6, 1)); /* from before */
+	while (was.turn) { /* and so on, around */
+		assert_true(context_move(r, key, &was, 9, 0));
+		assert_true(context_at(r, key, &was));
+	}
+	assert_int_equal(was.place, 9);
+	assert_int_equal(was.asked, 2);
 	/* Processes have the same addresses, but for the same process there is one. */
 	for (pid_t a = 1; a < 1 << 22; a = a * 3 + 1)
 		for (pid_t b = 2; b < 1 << 22; b = b * 5 + 3)

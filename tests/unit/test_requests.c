@@ -96,15 +96,17 @@ static void not_the_oldest(void **state)
 		r[i] = add(&q, 9, (uint64_t)i, 1);
 		r[i]->op[0].call = i == 3;
 	}
-	assert_false(requests_confused(&q, r[0]));
-	assert_true(requests_confused(&q, r[2]));
-	assert_false(requests_confused(&q, r[3]));
+	assert_false(requests_confused(&q, r[0], 10));
+	assert_true(requests_confused(&q, r[2], 10));
+	r[3]->op[0].start_ns = 11; /* later than that answer */
+	assert_false(requests_confused(&q, r[2], 10));
+	assert_false(requests_confused(&q, r[3], 10));
 	requests_done(&q, r[1]);
 	requests_done(&q, r[3]);
-	assert_false(requests_confused(&q, r[2]));
+	assert_false(requests_confused(&q, r[2], 10));
 	struct request *last = add(&q, 9, 4, 1);
 	last->op[0].file = 1;
-	assert_true(requests_confused(&q, r[2]));
+	assert_true(requests_confused(&q, r[2], 10));
 	static const uint64_t left[] = { 0, 2, 4 };
 	for (int i = 0; i < 3; i++) {
 		struct request *oldest = requests_find(&q, 9);

@@ -15,7 +15,7 @@
 
 enum {
 	RING_MAGIC = 0xa10a10a1,
-	EVENTS_MAX = 1 << 22,
+	EVENTS_MAX = 1 << 22, /* it fits AIO_FIELD */
 	CONTEXTS_MAX = 1 << 12,
 	BATCH = 64,
 	TRIES = 1000,
@@ -84,16 +84,17 @@ static struct aio *add(struct tracer *t, const struct task *k, uint64_t id)
 
 /* The place of the next answer. Tasks may look as well, and say how far they have come.
  * false: the target has written over that. */
-static bool place_of(const struct aio *a, uint64_t *place)
+static bool state_of(const struct aio *a, struct context_state *s)
 {
-	*place = a->answered;
-	return !a->rings || context_at(a->rings, a->key, place);
+	*s = (struct context_state){ .place = a->answered };
+	return !a->rings || context_at(a->rings, a->key, s);
 }
 
 /* false: another one has seen them. What was asked for before is to be known by now. */
-static bool sees(struct tracer *t, struct aio *a, uint64_t was, uint32_t to)
+static bool sees(struct tracer *t, struct aio *a, const struct context_state *was,
+	uint32_t to, uint32_t n)
 {
-	if (a->rings && !context_move(a->rings, a->key, was, to))
+	if (a->rings && !context_move(a->rings, a->key, was, to, n))
 		return false;
 	a->answered = to;
 	if (a->rings)
@@ -125,11 +126,11 @@ static uint32_t read_events(const struct task *k, const struct aio *a,
 static void look(struct tracer *t, const struct task *k, struct aio *a)
 {
 	struct told_event e[BATCH];
+	struct context_state was;
 	struct ring ring;
-	uint64_t was;
 
 	for (uint32_t tries = 0; tries <= a->nr + TRIES; tries++) {
-		bool known = place_of(a, &was);
+		bool known = state_of(a, &was);
 		if (!read_ring(k, a->id, &ring) || ring.nr != a->nr)
 			return;
 		if (!known) {
@@ -140,14 +141,14 @@ static void look(struct tracer *t, const struct task *k, struct aio *a)
 			return;
 		}
 		uint64_t now = tracer_now(t);
-		uint32_t from = (uint32_t)was % ring.nr;
+		uint32_t from = was.place % ring.nr;
 		uint32_t n = read_events(k, a, &ring, from, e);
 		if (!n)
 			return;
-		if (!sees(t, a, was, (from + n) % ring.nr))
+		if (!sees(t, a, &was, (from + n) % ring.nr, n))
 			continue;
 		if (a->rings)
-			aio_in_turn(t, a, (uint32_t)(was >> 32), e, n, now);
+			aio_in_turn(t, a, was.turn, e, n, now);
 		for (uint32_t i = 0; !a->rings && i < n; i++)
 			aio_answer(t, a, &e[i], now);
 	}
@@ -196,7 +197,7 @@ static void hook(struct task *k, struct aio *a)
 	struct rings *r = k->slot.ctl && !k->distrusted ? k->slot.rings : NULL;
 	uint64_t key = a->id ^ context_salt(k->process->pid);
 
-	if (a->rings || !r || !context_take(r, key, a->answered, &a->turn))
+	if (a->rings || !r || !context_take(r, key, a->answered, a->flying.n, &a->turn))
 		return;
 	a->rings = rings_get(r);
 	a->key = key;
@@ -247,6 +248,8 @@ bool aio_submits(struct tracer *t, struct task *k)
 			break;
 		k->asked_n++;
 	}
+	if (a->rings)
+		context_asks(a->rings, a->key, (int32_t)k->asked_n);
 	return true;
 }
 
@@ -260,6 +263,8 @@ void aio_submitted(struct tracer *t, struct task *k, int64_t ret)
 			task_note(t, k, NOTE_AIO, k->call.row);
 		return;
 	}
+	if (a->rings)
+		context_asks(a->rings, a->key, (int32_t)(taken - k->asked_n));
 	if (taken > k->asked_n)
 		async_lost(t, k->process, taken - k->asked_n);
 	else if (taken < k->asked_n)

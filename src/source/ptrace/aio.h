@@ -15,7 +15,8 @@ struct aio_late {
 /* Answers that were noted at a time, in turn. */
 struct aio_noted {
 	struct aio_noted *next;
-	uint32_t turn, n;
+	uint16_t turn;
+	uint32_t n;
 	uint64_t now;
 	struct told_event event[];
 };
@@ -27,7 +28,7 @@ struct aio {
 	uint32_t answered, nr;
 	uint64_t asked;
 	struct requests flying;
-	uint32_t turn;           /* next */
+	uint16_t turn;           /* next */
 	struct aio_noted *noted; /* those whose turn has not come, in their order */
 	unsigned nnoted;
 	struct aio_late *late;
@@ -50,7 +51,7 @@ static inline struct aio *aio_find(
  * been, is not. */
 void aio_answer(
 	struct tracer *t, struct aio *a, const struct told_event *e, uint64_t now);
-void aio_in_turn(struct tracer *t, struct aio *a, uint32_t turn,
+void aio_in_turn(struct tracer *t, struct aio *a, uint16_t turn,
 	const struct told_event *e, uint32_t n, uint64_t now);
 void aio_all(struct tracer *t, struct aio *a);
 void aio_meet(struct tracer *t, struct aio *a, struct request *q);

@@ -19,7 +19,7 @@ static bool is_result(const struct request *q, int64_t result)
 static void end(
 	struct tracer *t, struct aio *a, struct request *q, int64_t result, uint64_t now)
 {
-	if (requests_confused(&a->flying, q) && a->process->newest)
+	if (requests_confused(&a->flying, q, now) && a->process->newest)
 		task_note(t, a->process->newest, NOTE_AIO, 0);
 	if (is_result(q, result))
 		async_end(t, q, result, now);
@@ -56,7 +56,7 @@ static void take_first(struct tracer *t, struct aio *a)
 
 	a->noted = n->next;
 	a->nnoted--;
-	a->turn = n->turn + 1;
+	a->turn = (uint16_t)(n->turn + 1);
 	for (uint32_t i = 0; i < n->n; i++)
 		aio_answer(t, a, &n->event[i], n->now);
 	free(n);
@@ -72,7 +72,7 @@ void aio_all(struct tracer *t, struct aio *a)
  * Who has said how far it has come may be yet to tell what it has seen: others are
  * through with that by then, and may have used the same memory again.
  */
-void aio_in_turn(struct tracer *t, struct aio *a, uint32_t turn,
+void aio_in_turn(struct tracer *t, struct aio *a, uint16_t turn,
 	const struct told_event *e, uint32_t n, uint64_t now)
 {
 	enum { MANY = 4096 };
@@ -84,12 +84,12 @@ void aio_in_turn(struct tracer *t, struct aio *a, uint32_t turn,
 	}
 	*new = (struct aio_noted){ .turn = turn, .n = n, .now = now };
 	memcpy(new->event, e, n * sizeof(*e));
-	while (*at && (int32_t)((*at)->turn - turn) < 0)
+	while (*at && (int16_t)((*at)->turn - turn) < 0)
 		at = &(*at)->next;
 	new->next = *at;
 	*at = new;
 	a->nnoted++;
-	while (a->noted && ((int32_t)(a->noted->turn - a->turn) <= 0 || a->nnoted > MANY))
+	while (a->noted && ((int16_t)(a->noted->turn - a->turn) <= 0 || a->nnoted > MANY))
 		take_first(t, a);
 }
 

@@ -49,8 +49,9 @@ struct request *requests_put(struct requests *q, const struct request *what);
 struct request *requests_find(const struct requests *q, uint64_t key);
 void requests_done(struct requests *q, struct request *r);
 
-/* Whether an answer to the one may be one to the next of its key, which is another. */
-bool requests_confused(const struct requests *q, const struct request *r);
+/* Whether an answer at that time to the one may be one to the next of its key, which is
+ * another. */
+bool requests_confused(const struct requests *q, const struct request *r, uint64_t now);
 void requests_position(struct requests *q, struct request *r, bool by);
 unsigned requests_undo(struct requests *q, uint64_t from, pid_t tid);
 void requests_fini(struct requests *q);

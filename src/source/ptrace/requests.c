@@ -117,11 +117,11 @@ void requests_done(struct requests *q, struct request *r)
 	give_back(q, r);
 }
 
-bool requests_confused(const struct requests *q, const struct request *r)
+bool requests_confused(const struct requests *q, const struct request *r, uint64_t now)
 {
 	const struct request *next = r->next ? &q->all[r->next - 1] : NULL;
 
-	return next &&
+	return next && next->op[0].start_ns < now &&
 	       (next->op[0].call != r->op[0].call || next->op[0].file != r->op[0].file);
 }
 

@@ -419,14 +419,25 @@ int setup_ring(struct tracer *t, struct task *k, struct stand *s, int fd,
 int setup_unmap_ring(struct tracer *t, struct task *k, struct stand *s,
 	const uint64_t size[3], const uint64_t at[3]);
 
-/* fast/aio_hook.c: of contexts of Linux AIO, by their keys. take: false: others are
- * in its places. at: its lowest 32 bits are the place of the next answer, the others the
- * turn of who moves it; move: that is another one, unless it is not any more what it was.
- */
-bool context_take(struct rings *r, uint64_t key, uint32_t at, uint32_t *turn);
+/* fast/aio_hook.c: of contexts of Linux AIO, by their keys. place: of the next answer;
+ * asked: what has been asked for and not seen to be answered; turn: of who sees more. */
+struct context_state {
+	uint32_t place, asked;
+	uint16_t turn;
+	uint64_t word; /* all of them */
+};
+
+/* take: false: others are in its places. move: so many more are seen; false: it is not
+ * any more what it was. asks: so many more are asked for, or fewer. */
+bool context_take(
+	struct rings *r, uint64_t key, uint32_t place, uint32_t asked, uint16_t *turn);
 void context_drop(struct rings *r, uint64_t key);
-bool context_at(const struct rings *r, uint64_t key, uint64_t *at);
-bool context_move(struct rings *r, uint64_t key, uint64_t was, uint32_t at);
+struct context_state context_state(uint64_t word);
+bool context_at(const struct rings *r, uint64_t key, struct context_state *s);
+bool context_move(struct rings *r, uint64_t key, const struct context_state *was,
+	uint32_t place, uint32_t seen);
+void context_asks(struct rings *r, uint64_t key, int32_t n);
+void aio_not_asked(const struct task *k, const struct fast_rec *rec);
 
 /* Likewise, where a task stands in the hook. false: not there. claims: what it has noted
  * there, and not told yet, is told. */

@@ -38,7 +38,7 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 	bool off = r->ends && c->res == -ECANCELED;
 	bool notice = c->flags & IORING_CQE_F_NOTIF;
 
-	if (requests_confused(&r->flying, q) && r->process && r->process->newest)
+	if (requests_confused(&r->flying, q, now) && r->process && r->process->newest)
 		task_note(t, r->process->newest, NOTE_IO_URING, 0);
 	if (!is_result(q, c->res)) {
 		if (r->process)

@@ -10,10 +10,26 @@
 #include "../tracer.h"
 #include "mend.h"
 
+#include <string.h>
+
 struct context_word {
 	uint64_t key; /* 0: none */
-	uint64_t at;  /* above its lowest 32 bits: how often it has been moved */
+	uint64_t at;
 };
+
+/* Of the word, from its lowest bit on: AIO_FIELD. */
+static uint64_t word(uint32_t place, uint32_t asked, uint32_t turn)
+{
+	return place | (uint64_t)asked << 24 | (uint64_t)turn << 48;
+}
+
+struct context_state context_state(uint64_t at)
+{
+	return (struct context_state){ .place = at & AIO_FIELD,
+		.asked = at >> 24 & AIO_FIELD,
+		.turn = (uint16_t)(at >> 48),
+		.word = at };
+}
 
 /* The one of a pair that has it, as in hook.S; or the first that has none. NULL: both
  * have others. */
@@ -25,19 +41,15 @@ static struct context_word *word_of(const struct rings *r, uint64_t key, uint64_
 	return w->key == has ? w : w[1].key == has ? w + 1 : NULL;
 }
 
-static uint64_t moved(uint64_t was, uint32_t at)
-{
-	return ((was >> 32) + 1) << 32 | at;
-}
-
-bool context_take(struct rings *r, uint64_t key, uint32_t at, uint32_t *turn)
+bool context_take(
+	struct rings *r, uint64_t key, uint32_t place, uint32_t asked, uint16_t *turn)
 {
 	struct context_word *w = word_of(r, key, 0);
 
 	if (!w)
 		return false;
-	w->at = moved(w->at, at);
-	*turn = (uint32_t)(w->at >> 32);
+	*turn = (uint16_t)(context_state(w->at).turn + 1);
+	w->at = word(place, asked & AIO_FIELD, *turn);
 	__atomic_store_n(&w->key, key, __ATOMIC_RELEASE);
 	return true;
 }
@@ -50,24 +62,57 @@ void context_drop(struct rings *r, uint64_t key)
 		return; /* the target has written there */
 	__atomic_store_n(&w->key, 0, __ATOMIC_RELEASE);
 	/* Who looks at it in this moment cannot tell of it any more. */
-	__atomic_fetch_add(&w->at, UINT64_C(1) << 32, __ATOMIC_ACQ_REL);
+	__atomic_fetch_add(&w->at, UINT64_C(1) << 48, __ATOMIC_ACQ_REL);
 }
 
-bool context_at(const struct rings *r, uint64_t key, uint64_t *at)
+bool context_at(const struct rings *r, uint64_t key, struct context_state *s)
 {
 	const struct context_word *w = word_of(r, key, key);
 
 	if (w)
-		*at = __atomic_load_n(&w->at, __ATOMIC_ACQUIRE);
+		*s = context_state(__atomic_load_n(&w->at, __ATOMIC_ACQUIRE));
 	return w != NULL;
 }
 
-bool context_move(struct rings *r, uint64_t key, uint64_t was, uint32_t at)
+static bool change(struct context_word *w, uint64_t was, uint64_t to)
+{
+	return __atomic_compare_exchange_n(
+		&w->at, &was, to, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+
+bool context_move(struct rings *r, uint64_t key, const struct context_state *was,
+	uint32_t place, uint32_t seen)
 {
 	struct context_word *w = word_of(r, key, key);
+	uint32_t left = was->asked > seen ? was->asked - seen : 0;
 
-	return w && __atomic_compare_exchange_n(&w->at, &was, moved(was, at), false,
-			    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return w && change(w, was->word, word(place, left, was->turn + 1u));
+}
+
+void context_asks(struct rings *r, uint64_t key, int32_t n)
+{
+	enum { TRIES = 1000 }; /* the target can write there, too */
+	struct context_word *w = word_of(r, key, key);
+
+	for (int i = 0; w && i < TRIES; i++) {
+		struct context_state s =
+			context_state(__atomic_load_n(&w->at, __ATOMIC_ACQUIRE));
+		int64_t asked = (int64_t)s.asked + n;
+		asked = asked < 0 ? 0 : asked > AIO_FIELD ? AIO_FIELD : asked;
+		if (change(w, s.word, word(s.place, (uint32_t)asked, s.turn)))
+			return;
+	}
+}
+
+/* A task has said that it is about to ask for what its record tells, but goes back. */
+void aio_not_asked(const struct task *k, const struct fast_rec *rec)
+{
+	uint32_t n;
+
+	memcpy(&n, (const uint8_t *)rec + R_AIO_N, sizeof(n));
+	if (rec_nr(rec) == 209 /* io_submit */ && n <= IOCBS_MOST && k->slot.rings)
+		context_asks(k->slot.rings, rec->arg[0] ^ context_salt(k->process->pid),
+			-(int32_t)n);
 }
 
 /* Behind the moving of the word, if that was it who did. */
@@ -147,6 +192,14 @@ bool aio_mend(struct task *k, struct user_regs_struct *r, uint64_t site)
 	if (between(looks ? c->buf : r->rip, hook_events, hook_events_end)) {
 		in_events(r, c, site);
 		return true;
+	}
+	if (between(r->rip, hook_submit_added, hook_submit_back) ||
+		(between(r->rip, hook_submit_back, hook_submit_pass) &&
+			r->rcx == AT(hook_go))) {
+		bool sane;
+		uint64_t head = slot_head(&k->slot, &sane);
+		if (sane)
+			aio_not_asked(k, slot_rec(&k->slot, head));
 	}
 	if (!between(r->rip, hook_submit, hook_submit_saved))
 		put_back(r, c);

@@ -79,10 +79,13 @@ static void begin(
 }
 
 /* The kernel takes the first of them, and has said how many. */
-static void taken(struct tracer *t, struct task *k, struct aio *a, int64_t ret)
+static void taken(
+	struct tracer *t, struct task *k, struct aio *a, uint32_t asks, int64_t ret)
 {
 	uint64_t n = ret > 0 ? (uint64_t)ret : 0;
 
+	if (a->rings && n < asks)
+		context_asks(a->rings, a->key, -(int32_t)(asks - n));
 	if (n > k->asked_n)
 		async_lost(t, k->process, n - k->asked_n);
 	else if (n < k->asked_n)
@@ -105,7 +108,7 @@ static void submitted(
 	if (k->asked_at != rec->t0)
 		begin(t, k, a, rec);
 	if (!begun)
-		taken(t, k, a, rec->result);
+		taken(t, k, a, number_of(rec), rec->result);
 }
 
 static void answered(struct tracer *t, struct task *k, const struct fast_rec *rec)
@@ -119,7 +122,7 @@ static void answered(struct tracer *t, struct task *k, const struct fast_rec *re
 
 	memcpy(&turn, (const uint8_t *)rec + R_AIO_TURN, sizeof(turn));
 	if (a)
-		aio_in_turn(t, a, turn, from, n < EVENTS_MOST ? n : EVENTS_MOST,
+		aio_in_turn(t, a, (uint16_t)turn, from, n < EVENTS_MOST ? n : EVENTS_MOST,
 			time_of(t, rec->t1));
 }
 

@@ -38,7 +38,8 @@
 	.globl hook_look_gone, hook_submit, hook_submit_saved, hook_submit_pass, hook_submit_back
 	.globl hook_submit_end, hook_iocb_at, hook_iocb_end, hook_events
 	.globl hook_events_sys, hook_events_post, hook_events_kept, hook_events_made
-	.globl hook_events_again, hook_events_end
+	.globl hook_events_again, hook_events_end, hook_room_at, hook_room_end, hook_submit_added
+	.globl hook_go
 
 .macro restore_flags
 	movzwl	CTL(C_FLAGS), %eax
@@ -1073,6 +1074,7 @@ hook_look:
 	movq	8(%r8), %rax
 	movq	%rax, CTL(C_STEP)
 	movl	%eax, %ecx
+	andl	$AIO_FIELD, %ecx
 	leaq	R_AIO_FROM(%r11), %rsi
 	xorl	%r10d, %r10d
 hook_look_at:
@@ -1110,11 +1112,20 @@ hook_look_end:
 	addq	$63, %rsi
 	andq	$-64, %rsi
 	addq	CTL(C_HEAD), %rsi
-	movl	CTL(C_STEP+4), %edx
+	movq	CTL(C_STEP), %rdx
+	movq	%rdx, %rax
+	shrq	$48, %rdx
 	movl	%edx, R_AIO_TURN(%r11)
 	incl	%edx
-	shlq	$32, %rdx
+	shlq	$48, %rdx
+	shrq	$24, %rax
+	andl	$AIO_FIELD, %eax
+	subl	%r10d, %eax
+	jnc	4f
+	xorl	%eax, %eax		/* asked for before we came */
+4:	shlq	$24, %rax
 	orq	%rcx, %rdx
+	orq	%rax, %rdx
 	movq	CTL(C_STEP), %rax
 	lock cmpxchgq %rdx, 8(%r8)
 hook_look_taken:
@@ -1129,7 +1140,8 @@ hook_look_gone:
 
 /*
  * io_submit(2): whatever has been answered by now is to be known before more is asked
- * for, as the kernel may come around to where it is. Then the requests.
+ * for, as the kernel may come around to where it is; and no more is asked for, by all
+ * tasks, than the ring has room for, until that has been answered and seen.
  */
 hook_submit:
 	movq	%rdi, CTL(C_RDI)
@@ -1153,6 +1165,7 @@ hook_submit_saved:
 	movq	CTL(C_RDX), %rcx
 	cmpq	$LOWEST, %rcx
 	jl	hook_submit_pass
+	movq	%r8, CTL(C_BUF)
 	leaq	R_AIO_FROM(%r11), %rdi
 hook_iocb_at:
 3:	decl	%esi
@@ -1193,6 +1206,25 @@ hook_iocb_end:
 	addq	$63, %rdi
 	andq	$-64, %rdi
 	movq	%rdi, CTL(C_STEP)
+	movq	CTL(C_BUF), %r8
+	movq	CTL(C_RDI), %rsi
+	movl	R_AIO_N(%r11), %ecx
+hook_room_at:
+	movl	4(%rsi), %esi		/* struct aio_ring: nr */
+hook_room_end:
+7:	movq	8(%r8), %rax
+	movq	%rax, %rdx
+	shrq	$24, %rdx
+	andl	$AIO_FIELD, %edx
+	addl	%ecx, %edx
+	cmpl	%esi, %edx
+	jae	hook_submit_pass
+	movq	%rcx, %rdx
+	shlq	$24, %rdx
+	addq	%rax, %rdx
+	lock cmpxchgq %rdx, 8(%r8)
+	jne	7b
+hook_submit_added:
 	leaq	hook_go(%rip), %rcx
 hook_submit_back:
 	movq	CTL(C_RDI), %rdi

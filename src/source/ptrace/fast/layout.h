@@ -57,14 +57,16 @@
 #define KNOWN_MAX     64
 
 /* Likewise, behind the ring, for each context of Linux AIO whose calls go through the
- * hook: its key, and how much of its ring is known: the place of the next answer, and how
- * often that was said. Where they are follows from the key: hook.S, aio_hook.c. */
+ * hook: its key, and how much of its ring is known: the place of the next answer, how
+ * much is asked for and not answered as far as is known, and how often that was seen.
+ * Where they are follows from the key: hook.S, aio_hook.c. */
 #define AIO_OFFSET    0x43800
 #define AIO_AT        (SLOTS_AT + AIO_OFFSET)
 #define AIO_SPREAD    0x61c88647
 #define AIO_SHIFT     20
 #define AIO_MASK      0x7e0 /* of an offset there: 64 pairs of them */
 #define AIO_WORD      16
+#define AIO_FIELD     0xffffff /* of a word: the place; what is asked for; then the turn */
 
 /* How the arguments of a call are to be kept. */
 #define SHAPE_PASS    0 /* not at all: the call is made from the stub */
@@ -264,7 +266,8 @@ extern const uint8_t hook_code[], hook_free_again[], hook_free[], hook_free_sys[
 	hook_submit[], hook_submit_saved[], hook_submit_back[], hook_submit_pass[],
 	hook_submit_end[], hook_iocb_at[], hook_iocb_end[], hook_events[],
 	hook_events_sys[], hook_events_post[], hook_events_kept[], hook_events_again[],
-	hook_events_made[], hook_events_end[];
+	hook_events_made[], hook_events_end[], hook_room_at[], hook_room_end[],
+	hook_submit_added[], hook_go[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],
 	setup_shut_trap[], setup_filter[], setup_filter_trap[], setup_orphan[],

@@ -62,11 +62,13 @@ static void behind(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		rec->result = (int64_t)r->rax;
 	if (exact)
 		c->r11 = r->r11;
-	if (!made)
+	if (!made) {
+		aio_not_asked(k, rec);
 		rec->state = REC_NONE;
-	else if (ip < AT(hook_done) || (open && ip < AT(hook_new_end)) ||
-		 between(ip, hook_late, hook_late_end))
+	} else if (ip < AT(hook_done) || (open && ip < AT(hook_new_end)) ||
+		   between(ip, hook_late, hook_late_end)) {
 		finish(t, k, rec);
+	}
 	if (open && !exact && ip >= AT(hook_new_kept)) {
 		r->rdi = rec->arg[0];
 		r->rsi = rec->arg[1];
@@ -101,7 +103,8 @@ static uint64_t after_fault(uint64_t ip)
 		return AT(hook_fault_parts);
 	if (between(ip, hook_look_at, hook_look_end))
 		return AT(hook_look_gone);
-	if (between(ip, hook_iocb_at, hook_iocb_end))
+	if (between(ip, hook_iocb_at, hook_iocb_end) ||
+		between(ip, hook_room_at, hook_room_end))
 		return AT(hook_submit_pass);
 	if (between(ip, hook_own_at, hook_own_end))
 		return AT(hook_paid);
@@ -337,8 +340,11 @@ static bool in_code(
 	if ((r->rip > AT(hook_sys) && r->rip < AT(hook_special)) ||
 		(r->rip > AT(hook_new_sys) && r->rip < AT(hook_fault_path)))
 		behind(t, k, r, s, rec, made);
-	else
+	else {
+		if (between(r->rip, hook_go, hook_post))
+			aio_not_asked(k, rec);
 		before(r, s, c, rec);
+	}
 	return true;
 }
 

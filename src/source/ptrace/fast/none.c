@@ -327,11 +327,13 @@ void rings_put(struct rings *r)
 	(void)r;
 }
 
-bool context_take(struct rings *r, uint64_t key, uint32_t at, uint32_t *turn)
+bool context_take(
+	struct rings *r, uint64_t key, uint32_t place, uint32_t asked, uint16_t *turn)
 {
 	(void)r;
 	(void)key;
-	(void)at;
+	(void)place;
+	(void)asked;
 	(void)turn;
 	return false;
 }
@@ -342,21 +344,30 @@ void context_drop(struct rings *r, uint64_t key)
 	(void)key;
 }
 
-bool context_at(const struct rings *r, uint64_t key, uint64_t *at)
+bool context_at(const struct rings *r, uint64_t key, struct context_state *s)
 {
 	(void)r;
 	(void)key;
-	(void)at;
+	(void)s;
 	return false;
 }
 
-bool context_move(struct rings *r, uint64_t key, uint64_t was, uint32_t at)
+bool context_move(struct rings *r, uint64_t key, const struct context_state *was,
+	uint32_t place, uint32_t seen)
 {
 	(void)r;
 	(void)key;
 	(void)was;
-	(void)at;
+	(void)place;
+	(void)seen;
 	return false;
+}
+
+void context_asks(struct rings *r, uint64_t key, int32_t n)
+{
+	(void)r;
+	(void)key;
+	(void)n;
 }
 
 bool aio_told(struct tracer *t, struct task *k, const struct fast_rec *rec, bool begun)
