@@ -196,7 +196,7 @@ static void from_before(void **state)
 /* A turn that nobody tells of keeps no other waiting for ever. */
 static void lost_turn(void **state)
 {
-	static const struct told_event done[1] = { { 0x100, 5 } };
+	static const struct told_event done[2] = { { 0x100, 5 }, { 0x200, 6 } };
 
 	(void)state;
 	submit(0, 10, 1, 1, two);
@@ -205,6 +205,12 @@ static void lost_turn(void **state)
 	assert_int_equal(rig->nops, 0);
 	aio_all(&rig->t, aio);
 	assert_int_equal(rig->nops, 1);
+	/* It comes after all, and sets nobody back. */
+	submit(0, 30, 2, 2, two);
+	rig_done(rig, 1, answers(1, 40, 2, 1, done));
+	rig_done(rig, 2, answers(2, 50, 8, 1, done + 1));
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 3);
 }
 
 static void impossible(void **state)

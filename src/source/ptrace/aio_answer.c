@@ -50,15 +50,28 @@ void aio_answer(struct tracer *t, struct aio *a, const struct told_event *e, uin
 		keep(a, &(struct aio_late){ e->iocb, now, e->result });
 }
 
+static bool is_due(const struct aio *a, uint16_t turn)
+{
+	return (int16_t)(turn - a->turn) <= 0;
+}
+
+/* One that comes when it has been given up sets nobody back. */
+static void take(struct tracer *t, struct aio *a, uint16_t turn,
+	const struct told_event *e, uint32_t n, uint64_t now)
+{
+	if (!is_due(a, turn) || turn == a->turn)
+		a->turn = (uint16_t)(turn + 1);
+	for (uint32_t i = 0; i < n; i++)
+		aio_answer(t, a, &e[i], now);
+}
+
 static void take_first(struct tracer *t, struct aio *a)
 {
 	struct aio_noted *n = a->noted;
 
 	a->noted = n->next;
 	a->nnoted--;
-	a->turn = (uint16_t)(n->turn + 1);
-	for (uint32_t i = 0; i < n->n; i++)
-		aio_answer(t, a, &n->event[i], n->now);
+	take(t, a, n->turn, n->event, n->n, n->now);
 	free(n);
 }
 
@@ -68,14 +81,9 @@ void aio_all(struct tracer *t, struct aio *a)
 		take_first(t, a);
 }
 
-/*
- * Who has said how far it has come may be yet to tell what it has seen: others are
- * through with that by then, and may have used the same memory again.
- */
-void aio_in_turn(struct tracer *t, struct aio *a, uint16_t turn,
+static void put_by(struct tracer *t, struct aio *a, uint16_t turn,
 	const struct told_event *e, uint32_t n, uint64_t now)
 {
-	enum { MANY = 4096 };
 	struct aio_noted *new = malloc(sizeof(*new) + n * sizeof(*e)), **at = &a->noted;
 
 	if (!new) {
@@ -89,7 +97,22 @@ void aio_in_turn(struct tracer *t, struct aio *a, uint16_t turn,
 	new->next = *at;
 	*at = new;
 	a->nnoted++;
-	while (a->noted && ((int16_t)(a->noted->turn - a->turn) <= 0 || a->nnoted > MANY))
+}
+
+/*
+ * Who has said how far it has come may be yet to tell what it has seen: others are
+ * through with that by then, and may have used the same memory again.
+ */
+void aio_in_turn(struct tracer *t, struct aio *a, uint16_t turn,
+	const struct told_event *e, uint32_t n, uint64_t now)
+{
+	enum { MANY = 4096 };
+
+	if (is_due(a, turn))
+		take(t, a, turn, e, n, now);
+	else
+		put_by(t, a, turn, e, n, now);
+	while (a->noted && (is_due(a, a->noted->turn) || a->nnoted > MANY))
 		take_first(t, a);
 }
 

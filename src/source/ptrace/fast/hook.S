@@ -1037,8 +1037,8 @@ setup_orphan:
 	syscall
 	hlt
 /*
- * More of the hook: Linux AIO. A context is known by a key made of its address and the process; rcx is where
- * it would be known then.
+ * More of the hook: Linux AIO. A context is known by a key made of its address and the
+ * process: then rcx is where.
  */
 .macro context wrong
 	movq	%rdi, %rdx
