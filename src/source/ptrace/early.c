@@ -28,7 +28,9 @@ void early_begins(const struct tracer *t, struct task *k)
 	if (k->early.on || !r)
 		return;
 	k->early.never = false;
-	k->early.from = tracer_now(t);
+	k->early.from = hold_vain(t, k);
+	if (!k->early.from)
+		k->early.from = tracer_now(t);
 	k->early.head = uring_word(r->view.cq, r->p.cq_off.head);
 }
 

@@ -411,6 +411,7 @@ bool uring_soon(const struct tracer *t, const struct task *k, uint64_t nr, uint6
 /* fast/hold.c: see there. */
 void hold_await(struct tracer *t, struct task *k, void *who);
 void hold_began(const struct tracer *t, struct task *k);
+uint64_t hold_vain(const struct tracer *t, struct task *k);
 
 /* fast/calls.c, fast/setup.c: for it. */
 void fast_entries(uint8_t out[NENTRIES]);

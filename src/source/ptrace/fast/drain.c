@@ -61,6 +61,15 @@ static bool is_early(const struct slot *s, const struct fast_rec *r)
 	return s->early && r->t0 == s->early;
 }
 
+/* What is told of later than it was needed does no harm, but what has been answered
+ * meanwhile may belong to what others are yet to tell of: uring_told.c. */
+static bool has_numbers(const struct fast *f, const struct fast_rec *r)
+{
+	uint32_t nr = rec_nr(r);
+
+	return nr < NSHAPES && f->shape[nr] == SHAPE_RING;
+}
+
 /* A call that is not in the ring yet. It may have ended since that was looked at. */
 static bool set_flight(struct fast *f, struct cursor *c, const struct fast_rec *r)
 {
@@ -73,6 +82,8 @@ static bool set_flight(struct fast *f, struct cursor *c, const struct fast_rec *
 	if (state != REC_ENDED)
 		return (state == REC_OWING || (state == REC_BEGUN && t0 != s->begun)) &&
 		       t0 > s->ended;
+	if (has_numbers(f, r))
+		return false;
 	c->head = slot_head(s, &sane);
 	c->flight = s->tail == c->head;
 	return !c->flight || (t0 > s->ended && !is_early(s, r));

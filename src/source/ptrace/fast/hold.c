@@ -45,3 +45,15 @@ void hold_began(const struct tracer *t, struct task *k)
 	k->early.from = fast_clock_ns(&t->fast->clock, r->t0) - t->epoch_ns;
 	memcpy(&k->early.head, (const uint8_t *)r + R_RING_READ, sizeof(k->early.head));
 }
+
+/* When that began which the hook has sent back, as it had been woken for nothing; 0: that
+ * is not so. */
+uint64_t hold_vain(const struct tracer *t, struct task *k)
+{
+	uint64_t tsc = k->slot.ctl ? k->slot.ctl->vain : 0;
+
+	if (!tsc)
+		return 0;
+	k->slot.ctl->vain = 0;
+	return fast_clock_ns(&t->fast->clock, tsc) - t->epoch_ns;
+}

@@ -500,6 +500,8 @@ hook_ring_vain:
 	jrcxz	7f
 	movq	CTL(C_REC), %r11
 	movl	$REC_NONE, R_STATE(%r11)
+	movq	R_T0(%r11), %rcx
+	movq	%rcx, CTL(C_VAIN)
 	movq	CTL(C_RAX), %rax
 	movq	CTL(C_RET), %rcx
 	leaq	-2(%rcx), %rcx

@@ -133,6 +133,7 @@
 #define C_STAT        0x100 /* struct statx; it stays in this CPU's cache, records do not */
 #define C_SALT        0x200 /* of the process, for the keys of its contexts */
 #define C_RESULT      0x208
+#define C_VAIN        0x210 /* time stamp of the wait that is to be made again; 0: none */
 
 /* A record; what the shapes add begins at R_MORE. */
 #define R_T0          0x00
@@ -208,7 +209,7 @@ struct fast_ctl {
 	} uring;
 	uint64_t unused;
 	uint8_t stat[C_SALT - C_STAT];
-	uint64_t salt, ret_value;
+	uint64_t salt, ret_value, vain;
 };
 
 struct told_iocb {

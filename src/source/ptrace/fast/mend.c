@@ -428,6 +428,8 @@ static int mend(struct tracer *t, struct task *k, int sig)
 	siginfo_t info;
 	bool fault = (sig == SIGSEGV || sig == SIGBUS) &&
 		     !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code > 0;
+	if (k->slot.ctl)
+		k->slot.ctl->vain = 0; /* what comes next may be another call */
 	if (in_hook(r.rip) && k->slot.ctl) {
 		if (fault && after_fault(r.rip)) {
 			r.rip = after_fault(r.rip);
