@@ -172,7 +172,7 @@ if "$HELP/aio" file >/dev/null 2>&1; then
 	timeout 60 "$IOPS" run --json -o u.json -- "$HELP/submits" threads "$DIR/file" 3000 >want.json
 	ok "many of them, from any thread in any context" /usr/bin/python3 whole.py
 	case $(json u.json 'j["run"]["fast_path"]["status"]') in
-	on) is "... of which hardly any stop" "$(json u.json 'j["run"]["fast_path"]["operations"] > 29000')" True ;;
+	on) is "... most of which do not stop" "$(json u.json 'j["run"]["fast_path"]["operations"] > 20000')" True ;;
 	*) skip "there is no fast path here" ;;
 	esac
 	for opt in --no-patch --patch-after=40; do
