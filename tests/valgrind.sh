@@ -31,7 +31,12 @@ for to in csv jsonl chrome folded sqlite avro fio; do
 	$v "$top/build/iops" export --to $to -o "out.$to" log.iops 2>/dev/null
 done
 # Only what valgrind says of iops's own processes: the command's log ends at its exec.
-bad=$(grep -l 'Invalid\|definitely lost\|uninitialised\|Warning: bad' valgrind.* || true)
+# The child that tries the hook ends at the hook's own instructions, of which valgrind knows
+# nothing, and is the copy of one thread: what another thread holds is lost there by nature.
+bad=$(grep -l 'Invalid\|uninitialised\|Warning: bad' valgrind.* || true)
+for log in $(grep -l 'definitely lost' valgrind.* || true); do
+	grep -q 'signal 4 (SIGILL)' "$log" && grep -q 'by .*: try_hook ' "$log" || bad="$bad $log"
+done
 for log in $bad; do cat "$log"; done >&2
 [ -z "$bad" ] || exit 1
 echo "valgrind: clean, $(find . -name 'valgrind.*' | wc -l) processes"

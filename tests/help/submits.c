@@ -165,7 +165,19 @@ static void deep(void)
 	batches(setup(DEPTH), DEPTH - 1, 2);
 }
 
-/* The answers are read where the kernel puts them. */
+/* The next answer, where the kernel has put it; false: there is none. */
+static bool next(struct aio_ring *ring)
+{
+	unsigned head = ring->head;
+
+	if (head == ring->tail)
+		return false;
+	note((struct ask *)ring->event[head].obj, ring->event[head].res);
+	ring->head = (head + 1) % ring->nr;
+	return true;
+}
+
+/* The answers are read there. */
 static void reap(void)
 {
 	static struct ask a[16];
@@ -176,15 +188,8 @@ static void reap(void)
 		for (unsigned i = 0; i < 16; i++)
 			prepare(&a[i], (unsigned)r + i, KINDS);
 		need(submit(ctx, a, 16) == 16, "io_submit");
-		for (int n = 0; n < 16;) {
-			unsigned head = ring->head;
-			if (head == ring->tail)
-				continue;
-			const struct io_event *e = &ring->event[head];
-			note((struct ask *)e->obj, e->res);
-			ring->head = (head + 1) % ring->nr;
-			n++;
-		}
+		for (int n = 0; n < 16;)
+			n += next(ring);
 	}
 }
 
@@ -199,17 +204,8 @@ static void mixed(void)
 		for (unsigned i = 0; i < 16; i++)
 			prepare(&a[i], (unsigned)r + i, KINDS);
 		need(submit(ctx, a, 16) == 16, "io_submit");
-		for (int n = 0; n < 16;) {
-			unsigned head = ring->head;
-			if (n % 5 == 0)
-				n += (int)get(ctx, 1, 3, NULL);
-			else if (head != ring->tail) {
-				const struct io_event *e = &ring->event[head];
-				note((struct ask *)e->obj, e->res);
-				ring->head = (head + 1) % ring->nr;
-				n++;
-			}
-		}
+		for (int n = 0; n < 16;)
+			n += n % 5 ? next(ring) : (int)get(ctx, 1, 3, NULL);
 	}
 }
 

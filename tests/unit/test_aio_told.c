@@ -213,6 +213,59 @@ static void lost_turn(void **state)
 	assert_int_equal(rig->nops, 3);
 }
 
+/* A ring in our own memory, as the kernel makes one; and a call that stops. */
+struct own_ring {
+	uint32_t id, nr, head, tail, magic, compat, incompat, length;
+	struct io_event event[64];
+};
+
+/* A call that was about to be made in the hook stops in the end: what it was to ask for is
+ * not, and all that was asked for before is. */
+static void stops_in_the_end(void **state)
+{
+	static struct own_ring ring = { .nr = 64, .magic = 0xa10a10a1, .length = 32 };
+	static const struct told_iocb third = { 0x300, IOCB_CMD_PREAD, 0, FD, 1, 0 };
+	struct rig *own = rig_new(1, getpid(), "data");
+
+	(void)state;
+	assert_non_null(own);
+	struct task *k = &own->task[0];
+	const uint64_t id = (uintptr_t)&ring;
+	struct aio *a = rig_aio(own, id);
+	for (int i = 0; i < 2; i++) {
+		const unsigned n = i ? 1 : 2;
+		struct fast_rec *rec = rig_begin(own, 0, SYS_io_submit, 10 + (unsigned)i, 2);
+		rec->arg[0] = id;
+		memcpy((uint8_t *)rec + R_AIO_N, &n, sizeof(n));
+		memcpy((uint8_t *)rec + R_AIO_FROM, i ? &third : two, n * sizeof(third));
+		if (i)
+			rec->state = REC_BEGUN;
+		else
+			rig_done(own, 0, rec);
+		drain_all(&own->t);
+		if (i)
+			rec->state = REC_NONE;
+	}
+	assert_int_equal(a->flying.n, 3);
+	k->call = (struct call){ .row = syscall_by_name("io_submit"),
+		.abi = ABI_X86_64, .arg = { id, 0, 0 } };
+	aio_submits(&own->t, k);
+	assert_int_equal(a->flying.n, 2);
+	assert_non_null(requests_find(&a->flying, 0x100));
+	assert_null(requests_find(&a->flying, 0x300));
+	aio_submitted(&own->t, k, 0);
+	/* They are answered, and a look finds that. */
+	ring.event[0] = (struct io_event){ .obj = 0x100, .res = 7 };
+	ring.event[1] = (struct io_event){ .obj = 0x200, .res = 8 };
+	ring.tail = 2;
+	aio_look(&own->t, k);
+	assert_int_equal(own->nops, 2);
+	assert_int_equal(own->op[1].ret, 8);
+	assert_int_equal(own->nlost, 0);
+	assert_int_equal(a->flying.n, 0);
+	rig_free(own);
+}
+
 static void impossible(void **state)
 {
 	static const struct told_event done[1] = { { 0x100, INT64_MAX } };
@@ -337,6 +390,7 @@ int main(void)
 		TEST(taken_in_part),
 		TEST(from_before),
 		TEST(lost_turn),
+		TEST(stops_in_the_end),
 		TEST(impossible),
 		TEST(places),
 		TEST(words),

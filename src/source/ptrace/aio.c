@@ -86,7 +86,7 @@ static struct aio *add(struct tracer *t, const struct task *k, uint64_t id)
  * false: the target has written over that. */
 static bool state_of(const struct aio *a, struct context_state *s)
 {
-	*s = (struct context_state){ .place = a->answered };
+	*s = (struct context_state){ .place = a->answered, .turn = a->turn };
 	return !a->rings || context_at(a->rings, a->key, s);
 }
 
@@ -145,12 +145,8 @@ static void look(struct tracer *t, const struct task *k, struct aio *a)
 		uint32_t n = read_events(k, a, &ring, from, e);
 		if (!n)
 			return;
-		if (!sees(t, a, &was, (from + n) % ring.nr, n))
-			continue;
-		if (a->rings)
+		if (sees(t, a, &was, (from + n) % ring.nr, n))
 			aio_in_turn(t, a, was.turn, e, n, now);
-		for (uint32_t i = 0; !a->rings && i < n; i++)
-			aio_answer(t, a, &e[i], now);
 	}
 }
 
@@ -230,12 +226,12 @@ bool aio_submits(struct tracer *t, struct task *k)
 	struct aio *a = NULL;
 	uint64_t n = k->call.arg[1];
 
+	aio_not_begun(t, k);
 	k->asked = 0;
 	if (async_counts(t, k) && !(a = aio_find(t, k->process, k->call.arg[0])))
 		a = add(t, k, k->call.arg[0]);
 	if (!a)
 		return true;
-	aio_not_begun(t, k);
 	look(t, k, a);
 	hook(k, a);
 	k->asked = a->asked + 1;

@@ -46,11 +46,9 @@ static inline struct aio *aio_find(
 	return NULL;
 }
 
-/* aio_answer.c: requests are answered: now; in turn; all that are known of; or one
- * perhaps, that is asked for now. What was about to be asked for in the hook, and has not
- * been, is not. */
-void aio_answer(
-	struct tracer *t, struct aio *a, const struct told_event *e, uint64_t now);
+/* aio_answer.c: requests are answered: in turn; all that are known of; or one perhaps,
+ * that is asked for now. What was about to be asked for in the hook, and has not been, is
+ * not. */
 void aio_in_turn(struct tracer *t, struct aio *a, uint16_t turn,
 	const struct told_event *e, uint32_t n, uint64_t now);
 void aio_all(struct tracer *t, struct aio *a);

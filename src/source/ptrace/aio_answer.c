@@ -8,20 +8,12 @@
 
 enum { LATE_MOST = 4096 };
 
-/* What no read or write returns: the target can write to where it is told. */
-static bool is_result(const struct request *q, int64_t result)
-{
-	bool moves = q->op[0].kind == OP_READ || q->op[0].kind == OP_WRITE;
-
-	return !moves || (result >= -4095 && result <= 0x7ffff000);
-}
-
 static void end(
 	struct tracer *t, struct aio *a, struct request *q, int64_t result, uint64_t now)
 {
 	if (requests_confused(&a->flying, q, now) && a->process->newest)
 		task_note(t, a->process->newest, NOTE_AIO, 0);
-	if (is_result(q, result))
+	if (request_may_return(q, result))
 		async_end(t, q, result, now);
 	else
 		async_lost(t, a->process, 1);
@@ -40,7 +32,8 @@ static void keep(struct aio *a, const struct aio_late *l)
 	a->late[a->nlate++] = *l;
 }
 
-void aio_answer(struct tracer *t, struct aio *a, const struct told_event *e, uint64_t now)
+static void answer(
+	struct tracer *t, struct aio *a, const struct told_event *e, uint64_t now)
 {
 	struct request *q = requests_find(&a->flying, e->iocb);
 
@@ -62,7 +55,7 @@ static void take(struct tracer *t, struct aio *a, uint16_t turn,
 	if (!is_due(a, turn) || turn == a->turn)
 		a->turn = (uint16_t)(turn + 1);
 	for (uint32_t i = 0; i < n; i++)
-		aio_answer(t, a, &e[i], now);
+		answer(t, a, &e[i], now);
 }
 
 static void take_first(struct tracer *t, struct aio *a)

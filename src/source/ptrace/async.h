@@ -64,6 +64,14 @@ struct awaited {
 	uint8_t wanted[NASYNC][256]; /* 0: to be asked; 1: no, 2: yes */
 };
 
+/* read(2) and errno(3) name the limits. The target can write to where it is told. */
+static inline bool request_may_return(const struct request *q, int64_t result)
+{
+	bool moves = q->op[0].kind == OP_READ || q->op[0].kind == OP_WRITE;
+
+	return !moves || (result >= -4095 && result <= 0x7ffff000);
+}
+
 struct awaited *awaited_of(struct tracer *t); /* NULL: no memory */
 bool async_counts(const struct tracer *t, const struct task *k);
 

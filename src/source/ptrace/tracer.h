@@ -6,7 +6,8 @@
  *   again.c     calls that our presence has ended, made again; early.c: io_uring_enter(2)
  *   call.c      system call entry and exit to operations
  *   control.c   calls that are no I/O but change how tracing must go on
- *   uring.c     io_uring: requests and answers in shared memory; aio.c: of Linux AIO
+ *   uring.c     io_uring: requests and answers in shared memory; uring_answer.c
+ *   aio.c       Linux AIO, likewise; aio_answer.c
  *   async.c     both as operations; requests.c: those that are not answered yet
  *   asked.c     how much vectors and messages ask for
  *   program.c   which program an exec will run
@@ -420,6 +421,10 @@ int setup_ring(struct tracer *t, struct task *k, struct stand *s, int fd,
 int setup_unmap_ring(struct tracer *t, struct task *k, struct stand *s,
 	const uint64_t size[3], const uint64_t at[3]);
 
+/* fast/clock.c: when that was, as of tracer_now(). Records say it by the time stamp
+ * counter. */
+uint64_t fast_then(const struct tracer *t, uint64_t tsc);
+
 /* fast/aio_hook.c: of contexts of Linux AIO, by their keys. place: of the next answer;
  * asked: what has been asked for and not seen to be answered; turn: of who sees more. */
 struct context_state {
@@ -433,7 +438,6 @@ struct context_state {
 bool context_take(
 	struct rings *r, uint64_t key, uint32_t place, uint32_t asked, uint16_t *turn);
 void context_drop(struct rings *r, uint64_t key);
-struct context_state context_state(uint64_t word);
 bool context_at(const struct rings *r, uint64_t key, struct context_state *s);
 bool context_move(struct rings *r, uint64_t key, const struct context_state *was,
 	uint32_t place, uint32_t seen);

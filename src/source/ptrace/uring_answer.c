@@ -17,15 +17,6 @@ static struct request *asked_for(const struct uring *r, const struct io_uring_cq
 	return q;
 }
 
-/* What no read or write returns: read(2) and errno(3) name the limits. The target can
- * write to where it is told. */
-static bool is_result(const struct request *q, int32_t res)
-{
-	bool moves = q->op[0].kind == OP_READ || q->op[0].kind == OP_WRITE;
-
-	return !moves || (res >= -4095 && res <= 0x7ffff000);
-}
-
 static bool is_descriptor(const struct request *q)
 {
 	return q->direct < 0 && (q->op[0].kind == OP_OPEN || q->op[0].kind == OP_CLOSE);
@@ -40,7 +31,7 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 
 	if (requests_confused(&r->flying, q, now) && r->process && r->process->newest)
 		task_note(t, r->process->newest, NOTE_IO_URING, 0);
-	if (!is_result(q, c->res)) {
+	if (!request_may_return(q, c->res)) {
 		if (r->process)
 			async_lost(t, r->process, 1);
 		requests_done(&r->flying, q);

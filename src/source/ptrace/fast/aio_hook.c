@@ -23,7 +23,7 @@ static uint64_t word(uint32_t place, uint32_t asked, uint32_t turn)
 	return place | (uint64_t)asked << 24 | (uint64_t)turn << 48;
 }
 
-struct context_state context_state(uint64_t at)
+static struct context_state state_of(uint64_t at)
 {
 	return (struct context_state){ .place = at & AIO_FIELD,
 		.asked = at >> 24 & AIO_FIELD,
@@ -48,7 +48,7 @@ bool context_take(
 
 	if (!w)
 		return false;
-	*turn = (uint16_t)(context_state(w->at).turn + 1);
+	*turn = (uint16_t)(state_of(w->at).turn + 1);
 	w->at = word(place, asked & AIO_FIELD, *turn);
 	__atomic_store_n(&w->key, key, __ATOMIC_RELEASE);
 	return true;
@@ -70,7 +70,7 @@ bool context_at(const struct rings *r, uint64_t key, struct context_state *s)
 	const struct context_word *w = word_of(r, key, key);
 
 	if (w)
-		*s = context_state(__atomic_load_n(&w->at, __ATOMIC_ACQUIRE));
+		*s = state_of(__atomic_load_n(&w->at, __ATOMIC_ACQUIRE));
 	return w != NULL;
 }
 
@@ -96,7 +96,7 @@ void context_asks(struct rings *r, uint64_t key, int32_t n)
 
 	for (int i = 0; w && i < TRIES; i++) {
 		struct context_state s =
-			context_state(__atomic_load_n(&w->at, __ATOMIC_ACQUIRE));
+			state_of(__atomic_load_n(&w->at, __ATOMIC_ACQUIRE));
 		int64_t asked = (int64_t)s.asked + n;
 		asked = asked < 0 ? 0 : asked > AIO_FIELD ? AIO_FIELD : asked;
 		if (change(w, s.word, word(s.place, (uint32_t)asked, s.turn)))
@@ -172,7 +172,7 @@ static void in_events(struct user_regs_struct *r, const struct fast_ctl *c, uint
 	} else {
 		put_back(r, c);
 		mend_flags(r, c);
-		r->rax = c->ret_value;
+		r->rax = c->result;
 		r->rdx = c->rdx;
 		r->r11 = c->r11;
 		behind(r, site);

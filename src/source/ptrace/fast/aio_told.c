@@ -10,12 +10,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* Records say when by the time stamp counter. */
-static uint64_t time_of(const struct tracer *t, uint64_t tsc)
-{
-	return fast_clock_ns(&t->fast->clock, tsc) - t->epoch_ns;
-}
-
 static void put_file(
 	struct tracer *t, struct task *k, struct request *q, const struct told_iocb *cb)
 {
@@ -62,7 +56,7 @@ static void begin(
 {
 	const struct told_iocb *from =
 		(const struct told_iocb *)((const uint8_t *)rec + R_AIO_FROM);
-	uint64_t now = time_of(t, rec->t0);
+	uint64_t now = fast_then(t, rec->t0);
 	uint32_t n = number_of(rec);
 
 	k->asked = a->asked + 1;
@@ -116,14 +110,12 @@ static void answered(struct tracer *t, struct task *k, const struct fast_rec *re
 	const struct told_event *from =
 		(const struct told_event *)((const uint8_t *)rec + R_AIO_FROM);
 	struct aio *a = aio_find(t, k->process, rec->arg[0]);
-	uint32_t n = number_of(rec);
-
-	uint32_t turn;
+	uint32_t n = number_of(rec), turn;
 
 	memcpy(&turn, (const uint8_t *)rec + R_AIO_TURN, sizeof(turn));
 	if (a)
 		aio_in_turn(t, a, (uint16_t)turn, from, n < EVENTS_MOST ? n : EVENTS_MOST,
-			time_of(t, rec->t1));
+			fast_then(t, rec->t1));
 }
 
 bool aio_told(struct tracer *t, struct task *k, const struct fast_rec *rec, bool begun)

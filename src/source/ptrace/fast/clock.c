@@ -4,7 +4,7 @@
  * Pairs of both clocks are taken at the start and at every drain; the rate comes from
  * the longest distance there is, the offset from the newest pair.
  */
-#include "fast.h"
+#include "../tracer.h"
 
 #include <time.h>
 #include <x86intrin.h>
@@ -59,4 +59,9 @@ void fast_clock_look(struct fast_clock *c)
 uint64_t fast_clock_ns(const struct fast_clock *c, uint64_t tsc)
 {
 	return c->ns + (int64_t)((double)(int64_t)(tsc - c->tsc) * c->ns_per_tick);
+}
+
+uint64_t fast_then(const struct tracer *t, uint64_t tsc)
+{
+	return fast_clock_ns(&t->fast->clock, tsc) - t->epoch_ns;
 }

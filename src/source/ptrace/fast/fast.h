@@ -228,7 +228,6 @@ struct fast_dir {
 
 /* About a tenth of a second: in which others, who are not traced, may change paths. */
 enum { OTHERS_TICKS = 1 << 28 };
-
 enum { RING_PARTS = 1024, FAST_DIRS = 512, FAST_LATE = 64 };
 
 struct fast {
@@ -326,6 +325,7 @@ uint64_t fast_clock_ns(const struct fast_clock *c, uint64_t tsc);
 uint64_t fast_tsc(void);
 
 #include "code.h"
+
 /* setup.c: whether setup_space() can begin: nobody else may do unseen what counts. */
 bool space_may_begin(const struct tracer *t, const struct task *k);
 

@@ -42,7 +42,7 @@ void hold_began(const struct tracer *t, struct task *k)
 	if (!r || k->early.on || k->early.goes_on || rec_nr(r) != SYS_io_uring_enter)
 		return;
 	k->early.never = false;
-	k->early.from = fast_clock_ns(&t->fast->clock, r->t0) - t->epoch_ns;
+	k->early.from = fast_then(t, r->t0);
 	memcpy(&k->early.head, (const uint8_t *)r + R_RING_READ, sizeof(k->early.head));
 }
 
@@ -55,5 +55,5 @@ uint64_t hold_vain(const struct tracer *t, struct task *k)
 	if (!tsc)
 		return 0;
 	k->slot.ctl->vain = 0;
-	return fast_clock_ns(&t->fast->clock, tsc) - t->epoch_ns;
+	return fast_then(t, tsc);
 }

@@ -209,7 +209,7 @@ struct fast_ctl {
 	} uring;
 	uint64_t unused;
 	uint8_t stat[C_SALT - C_STAT];
-	uint64_t salt, ret_value, vain;
+	uint64_t salt, result, vain;
 };
 
 struct told_iocb {

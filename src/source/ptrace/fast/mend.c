@@ -157,7 +157,7 @@ bool mend_waited(struct tracer *t, struct task *k, const struct user_regs_struct
 					      f->shape[r->orig_rax] != SHAPE_EVENTS))
 		return false;
 	fast_clock_look(&f->clock);
-	again_begins(k, fast_clock_ns(&f->clock, k->slot.ctl->began) - t->epoch_ns);
+	again_begins(k, fast_then(t, k->slot.ctl->began));
 	return true;
 }
 
@@ -338,9 +338,9 @@ static bool in_code(
 	struct fast_rec *rec =
 		(struct fast_rec *)(k->slot.ring + at % k->slot.size / R_SIZE * R_SIZE);
 	if ((r->rip > AT(hook_sys) && r->rip < AT(hook_special)) ||
-		(r->rip > AT(hook_new_sys) && r->rip < AT(hook_fault_path)))
+		(r->rip > AT(hook_new_sys) && r->rip < AT(hook_fault_path))) {
 		behind(t, k, r, s, rec, made);
-	else {
+	} else {
 		if (between(r->rip, hook_go, hook_post))
 			aio_not_asked(k, rec);
 		before(r, s, c, rec);

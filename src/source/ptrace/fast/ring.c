@@ -21,7 +21,7 @@ _Static_assert(offsetof(struct fast_ctl, statx) == C_STATX &&
 		       offsetof(struct fast_ctl, uring.by) == C_BY &&
 		       offsetof(struct fast_ctl, stat) == C_STAT &&
 		       offsetof(struct fast_ctl, salt) == C_SALT &&
-		       offsetof(struct fast_ctl, ret_value) == C_RESULT &&
+		       offsetof(struct fast_ctl, result) == C_RESULT &&
 		       offsetof(struct fast_ctl, vain) == C_VAIN &&
 		       sizeof(struct fast_ctl) <= KNOWN_OFFSET,
 	"... and about control words");

@@ -10,12 +10,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* Records say when by the time stamp counter. */
-static uint64_t time_of(const struct tracer *t, uint64_t tsc)
-{
-	return fast_clock_ns(&t->fast->clock, tsc) - t->epoch_ns;
-}
-
 static uint32_t at_most(uint32_t n, uint32_t most)
 {
 	return n < most ? n : most;
@@ -82,7 +76,7 @@ void uring_flight(struct tracer *t, struct uring *r, struct task *k)
 		uring_of_call(t, k, rec->arg[0], rec->arg[3]) != r)
 		return;
 	const struct noted n = noted_of(rec);
-	uint64_t now = time_of(t, rec->t0);
+	uint64_t now = fast_then(t, rec->t0);
 	entries(t, k, r, &n, now);
 	uring_taken(t, r, uring_head(r));
 	answers(t, r, n.answer, n.ring.known, n.ring.before, now);
@@ -107,7 +101,7 @@ bool uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)
 			async_lost(t, k->process, at_most(taken, ENTRIES_MOST));
 		return true;
 	}
-	uint64_t began = time_of(t, rec->t0), ended = time_of(t, rec->t1);
+	uint64_t began = fast_then(t, rec->t0), ended = fast_then(t, rec->t1);
 	k->early.never = false;
 	if (!k->early.goes_on) {
 		k->early.from = began;
