@@ -99,7 +99,7 @@ static void detach_group(struct tracer *t, struct space *s, bool late)
 		if (g.running)
 			s->left = true;
 		else if (!s->left)
-			dispatch_restore(t, g.task[0]);
+			dispatch_restore(t, g.task, g.n);
 		for (unsigned i = 0; i < g.n; i++)
 			if (g.task[i]->state == TASK_STOPPED)
 				detach(t, g.task[i], 0);

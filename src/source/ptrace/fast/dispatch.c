@@ -555,17 +555,11 @@ bool dispatch_stands(const struct task *k)
 /* Nothing of ours in its registers, and its calls are its own. */
 void dispatch_leave(struct tracer *t, struct task *k)
 {
-	uint64_t mask;
-
 	if (!dispatch_holds(t, k))
 		return;
 	mend_home(t, k);
 	if (k->dispatched)
 		switch_off(k);
 	k->dispatched = k->aside = false;
-	if (k->unblocked && !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask)) {
-		mask |= UINT64_C(1) << (SIGSYS - 1);
-		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
-	}
-	k->unblocked = false;
+	handler_block(k);
 }

@@ -394,6 +394,7 @@ bool closes_later(const struct fast *f, const struct task *k, int fd);
 bool rec_renames(const struct fast_rec *r);
 bool rec_exchanges(const struct fast_rec *r);
 bool rec_links(const struct fast_rec *r);
+bool rec_shares(const struct fast_rec *r);
 unsigned rec_npaths(const struct fast *f, const struct fast_rec *r);
 void rec_paths(const struct fast_rec *r, unsigned n, char path[][PATH_LEN + 1]);
 
@@ -493,8 +494,8 @@ void task_hook(struct tracer *t, struct task *k);
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void task_leave_slot(struct task *k, uint64_t slot);
 
-/* leave.c: one of them, once all have left; restore.c: see there. */
-void dispatch_restore(struct tracer *t, struct task *k);
+/* leave.c: those of a memory, once all have left; restore.c: see there. */
+void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n);
 void patch_restore(struct space *sp, pid_t tid);
 void patch_copied(struct space *sp, pid_t tid, uint64_t enter);
 
@@ -545,6 +546,7 @@ int fault_undo(struct tracer *t, struct task *k, int sig);
 bool handler_may_raise(struct tracer *t, const struct task *k);
 int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action);
 void handler_unblock(struct task *k);
+void handler_block(struct task *k);
 void handler_keep_mask(struct task *k);
 bool handler_is_odd(uint64_t mask);
 int handler_keep(struct tracer *t, struct task *k);
@@ -557,11 +559,9 @@ bool handler_sets(
 bool handler_sets_mask(
 	const struct tracer *t, const struct task *k, const struct user_regs_struct *r);
 
-/* pass.c: see there. */
+/* pass.c, spawn.c: see there. */
 int pass_call(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int pass_arch(struct tracer *t, struct task *k, struct user_regs_struct *r);
-
-/* spawn.c: see there. */
 bool spawn_is(const struct user_regs_struct *r);
 void spawn_refused(struct tracer *t, const struct task *k);
 bool spawn_is_vain(struct task *k, const struct user_regs_struct *r);

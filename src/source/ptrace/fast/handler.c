@@ -110,6 +110,7 @@ void handler_unblock(struct task *k)
 	mask &= ~sigsys;
 	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
 	k->unblocked = k->seized;
+	k->mask = mask;
 }
 
 /* Whether only our handler keeps it from being ignored. */
@@ -159,6 +160,23 @@ bool handler_sets_mask(
 	return t->launch && r->rdi != SIG_UNBLOCK && r->rsi &&
 	       task_read(k, r->rsi, &set, sizeof(set)) == sizeof(set) &&
 	       handler_is_odd(set);
+}
+
+/*
+ * When we leave: it is blocked again by who has the mask yet that it had been in, or
+ * blocks nearly all: so do those that came meanwhile, with the mask of whoever made them.
+ */
+void handler_block(struct task *k)
+{
+	bool was = k->unblocked;
+	uint64_t mask;
+
+	k->unblocked = false;
+	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 || mask & sigsys ||
+		((!was || mask != k->mask) && !is_full(mask | sigsys)))
+		return;
+	mask |= sigsys;
+	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
 }
 
 /*

@@ -32,19 +32,43 @@ static int unmap_rings(struct tracer *t, struct task *k, const struct stand *s)
 	return err;
 }
 
-/* One of them, once all have left: the memory as it was. */
-void dispatch_restore(struct tracer *t, struct task *k)
+/* Of a process: others in the same memory have actions of their own. */
+static void give_back_handler(struct tracer *t, struct task *k)
+{
+	const uint64_t *own = k->process->own;
+	struct stand s;
+	int err = stand_anywhere(t, k, &s);
+
+	if (!err) {
+		int mem = stand_mem(t->fast, k->tid);
+		err = mem < 0 ? mem
+			      : mem_write(mem, SCRATCH_AT, own, sizeof(k->process->own));
+		if (!err)
+			err = handler_set(t, k, &s, SCRATCH_AT);
+		if (err != -ESRCH)
+			stand_back(t, k, &s);
+	}
+	k->process->guarded = err && err != -ESRCH; /* else it has been killed */
+}
+
+/* Else it has been killed. */
+static bool has_memory(const struct task *k)
+{
+	char byte;
+
+	return tracee_read(k->tid, HOOK_AT, &byte, 1) == 1;
+}
+
+/* -ESRCH: it has been killed. */
+static int unmap_all(struct tracer *t, struct task *k)
 {
 	struct space *sp = k->space;
 	struct stand s;
+	int err = stand_anywhere(t, k, &s);
 
-	patch_restore(sp, k->tid);
-	if (sp->locked || stand_anywhere(t, k, &s) < 0)
-		return;
-	bool guarded = k->process->guarded && !sp->quit;
-	int err = guarded ? handler_set(t, k, &s, OWN_AT) : 0;
-	if (!err)
-		err = unmap_rings(t, k, &s);
+	if (err < 0)
+		return err;
+	err = unmap_rings(t, k, &s);
 	for (unsigned i = 0; !err && i < sp->nstubs; i++)
 		err = unmap(t, k, &s, sp->stubs[i].at, 4096);
 	if (!err && sp->rings)
@@ -53,4 +77,30 @@ void dispatch_restore(struct tracer *t, struct task *k)
 		err = unmap(t, k, &s, HOOK_AT, HOOK_SIZE);
 	if (err != -ESRCH)
 		stand_back(t, k, &s);
+	return err;
+}
+
+/*
+ * All of them stand, and have left: the memory as it was. Calls are made in the name of
+ * those whose calls nobody judges: a filter might kill for ours. Where our handler has to
+ * stay it keeps the pages that it needs: it is as if we had been killed.
+ */
+void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n)
+{
+	struct space *sp = task[0]->space;
+	bool clear = !sp->locked, over = false;
+
+	for (unsigned i = 0; i < n && !over; i++) {
+		patch_restore(sp, task[i]->tid);
+		over = has_memory(task[i]);
+	}
+	for (unsigned i = 0; i < n && clear && !sp->quit; i++)
+		if (task[i]->process->guarded && !tracee_is_filtered(task[i]->tid))
+			give_back_handler(t, task[i]);
+	for (unsigned i = 0; i < n && !sp->quit; i++)
+		clear &= !task[i]->process->guarded;
+	over = false;
+	for (unsigned i = 0; i < n && clear && !over; i++)
+		over = !tracee_is_filtered(task[i]->tid) &&
+		       unmap_all(t, task[i]) != -ESRCH;
 }

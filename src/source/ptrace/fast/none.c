@@ -260,10 +260,11 @@ void dispatch_leave(struct tracer *t, struct task *k)
 	(void)k;
 }
 
-void dispatch_restore(struct tracer *t, struct task *k)
+void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n)
 {
 	(void)t;
-	(void)k;
+	(void)task;
+	(void)n;
 }
 
 void fast_frees_enters(const struct tracer *t, const struct task *k, bool on)

@@ -50,14 +50,14 @@ static bool leads_elsewhere(
 
 	(void)k;
 	(void)flight;
-	if (!rec_renames(r))
+	if (!rec_renames(r) && !rec_shares(r))
 		return true;
 	memcpy(len, more + R_PATHS_LEN1, sizeof(len));
 	if (len[0] > PATH_LEN || len[1] > PATH_LEN)
 		return true;
-	/* Both have come there, if they were exchanged. */
+	/* Both have come there, if they were exchanged; by link(2) one. */
 	return !is_part(more + R_PATHS + len[0] + 1, len[1], path) &&
-	       !is_part(more + R_PATHS, len[0], path);
+	       (rec_shares(r) || !is_part(more + R_PATHS, len[0], path));
 }
 
 /* Whether what is yet to be read may have led to a path that /proc tells now. */

@@ -208,16 +208,18 @@ static uint32_t reopened(
 		       : 0;
 }
 
-/* open(2), O_TMPFILE: the path is that of a directory. The name is the kernel's own. */
+/* open(2), O_TMPFILE: the path is that of a directory, which a link may have led to that
+ * is gone by now. The name is the kernel's own. */
 static uint32_t unnamed_file(
 	struct tracer *t, struct task *k, const char *dir, const struct statx *x)
 {
 	char path[2 * PATH_MAX];
 	struct stat is;
-	ssize_t n = found_path(t, k, dir, NULL, path);
+	const char *end = dirs_follow(t, k, dir);
+	ssize_t n = found_path(t, k, end, NULL, path);
 
 	if (n <= 0)
-		n = snprintf(path, PATH_MAX, "%s", dir);
+		n = snprintf(path, PATH_MAX, "%s", end);
 	n += snprintf(path + n, sizeof(path) - n, "/#%llu (deleted)",
 		(unsigned long long)x->stx_ino);
 	stat_of(x, &is);

@@ -161,7 +161,7 @@ static void rename_all(struct tracer *t, struct task *k, uint32_t from, uint32_t
 
 	if (to && root_look(t, k, names_get(t->names, to), &r.there) < 0)
 		r.there.st_ino = 0;
-	if (to && !how->exchange && are_one(t, k, &r))
+	if (to && are_one(t, k, &r))
 		return;
 	/* It may be elsewhere by now, or something else may be there. */
 	bool early = paths_later(t->fast) > how->counted || !r.there.st_ino;

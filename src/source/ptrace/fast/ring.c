@@ -362,6 +362,14 @@ bool rec_exchanges(const struct fast_rec *r)
 	return rec_nr(r) == 316 && r->arg[1] & RENAME_EXCHANGE;
 }
 
+/* link(2) and its like. */
+bool rec_shares(const struct fast_rec *r)
+{
+	uint32_t nr = rec_nr(r);
+
+	return nr == 86 || nr == 265;
+}
+
 /* symlink(2) and its like: the first of two paths is but a text. */
 bool rec_links(const struct fast_rec *r)
 {
