@@ -273,4 +273,27 @@ for _ in 1 2 3 4 5 6; do
 done
 is "one of several threads under a filter of its own: nothing is asked by it" $survived 6
 
+# What it is about a process that an attach may change for good.
+lasting() { grep -E '^Sig(Blk|Ign|Cgt)|^Seccomp:|^TracerPid' "/proc/$1/status"; }
+survive() {	# how, how often
+	survived=0
+	for _ in $(seq "$2"); do
+		"$HELP/beside" "$1" >beside.txt & pid=$!
+		while [ ! -s beside.txt ]; do sleep 0.05; done
+		sleep 0.1
+		was=$(lasting $pid)
+		timeout 10 "$IOPS" attach -q -d 0.2 --json -o beside.json $pid
+		sleep 0.1
+		[ "$(lasting $pid) $(cat beside.txt)" = "$was begun" ] && survived=$((survived + 1))
+		for one in $(pgrep -P $pid) $pid; do kill -KILL "$one"; done
+		wait $pid
+	done 2>/dev/null
+}
+survive filtered 10
+is "a thread under a filter beside one that is not, which has to take everything back" $survived 10
+survive kin 8
+is "processes in the same memory, which come and are killed: each has its handler back" $survived 8
+survive blocked 8
+is "who blocks all signals blocks all afterwards" $survived 8
+
 plan

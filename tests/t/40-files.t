@@ -266,4 +266,19 @@ for mode in "" --no-patch; do
 	is "paths longer than can be told $mode" "$(json deep.json 'sorted((f["write"]["bytes"], f["type"], f["inode"] > 0) for f in j["by"]["file"] if f["path"] is None)')" \
 		"[(3, 'regular', True), (6, 'regular', True), (9, 'regular', True), (12, 'regular', True)]"
 done
+# A file that is not open any more by the time that anybody may ask.
+for how in "" --no-patch --patch-after=1; do
+	for way in exchanged unnamed linked; do
+		right=0
+		for _ in 1 2 3; do
+			rm -rf named; mkdir named
+			# shellcheck disable=SC2086
+			want=$(cd named && "$IOPS" run -q --json -o ../named.json $how -- "$HELP/named" $way)
+			got=$(json named.json '[f["path"].split("#")[0] for f in j["by"]["file"] if f["write"]["bytes"] >= 70][0]')
+			[ -n "$want" ] && [ "$got" = "$want" ] && right=$((right + 1))
+		done
+		is "a name that has changed since: $way $how" $right 3
+	done
+done
+
 plan
