@@ -27,6 +27,7 @@
 enum { STACK = 64 << 10 };
 
 static int zero;
+static pid_t parent;
 
 static void wrong(const char *what)
 {
@@ -74,6 +75,15 @@ static void *filtered(void *arg)
 	work(arg);
 }
 
+/* It is not to outlive its parent. */
+static int child(void *arg)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != parent)
+		_exit(1);
+	return work(arg);
+}
+
 static void kin(void)
 {
 	char *stack = mmap(
@@ -81,7 +91,7 @@ static void kin(void)
 	int status;
 
 	for (;;) {
-		pid_t pid = clone(work, stack + STACK - 64, CLONE_VM | SIGCHLD, NULL);
+		pid_t pid = clone(child, stack + STACK - 64, CLONE_VM | SIGCHLD, NULL);
 		for (int i = 0; i < 50; i++) {
 			if (write(zero, "12345678", 8) != 8)
 				wrong("a write failed\n");
@@ -99,6 +109,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	sigset_t all;
 
+	parent = getpid();
 	zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
 	if (!strcmp(how, "filtered"))
 		pthread_create(&thread, NULL, filtered, NULL);

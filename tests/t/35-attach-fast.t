@@ -285,7 +285,7 @@ survive() {	# how, how often
 		timeout 10 "$IOPS" attach -q -d 0.2 --json -o beside.json $pid
 		sleep 0.1
 		[ "$(lasting $pid) $(cat beside.txt)" = "$was begun" ] && survived=$((survived + 1))
-		for one in $(pgrep -P $pid) $pid; do kill -KILL "$one"; done
+		kill -KILL $pid
 		wait $pid
 	done 2>/dev/null
 }
