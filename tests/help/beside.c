@@ -1,9 +1,9 @@
 /*
  * beside - tasks that share memory with the one that is attached to, and not all else
  *
- *	beside filtered	a thread whose filter kills for all but what it does itself
- *	beside kin	processes with handlers of their own, by clone(2), which are
- *killed beside blocked	blocks all signals
+ * filtered: a thread whose filter kills for all but what it does itself;
+ * kin: processes by clone(2), with handlers of their own, which are killed;
+ * blocked: itself alone, with all signals blocked.
  *
  * Prints a line when it has begun, and then what is wrong; runs until it is killed.
  */

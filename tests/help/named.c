@@ -53,10 +53,11 @@ static int unnamed(void)
 	return fd;
 }
 
-/* Where it was opened leads to another name of it that it has got since. */
+/* Where it was opened leads to another name of it that it has got since. It is open once
+ * more: else nobody looks for that. */
 static int linked(void)
 {
-	make("d");
+	make("d"); /* stays open */
 	MUST(symlink("d", "a"));
 	MUST(symlink("b", "c"));
 	int fd = MUST(open("a", O_RDWR | O_APPEND | O_CLOEXEC));

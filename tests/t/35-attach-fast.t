@@ -282,9 +282,12 @@ survive() {	# how, how often
 		while [ ! -s beside.txt ]; do sleep 0.05; done
 		sleep 0.1
 		was=$(lasting $pid)
+		rm -f beside.json
 		timeout 10 "$IOPS" attach -q -d 0.2 --json -o beside.json $pid
 		sleep 0.1
-		[ "$(lasting $pid) $(cat beside.txt)" = "$was begun" ] && survived=$((survived + 1))
+		[ "$(lasting $pid) $(cat beside.txt)" = "$was begun" ] &&
+			[ "$(json beside.json 'j["total"]["all"]["operations"] > 10 and j["run"]["complete"]')" = True ] &&
+			survived=$((survived + 1))
 		kill -KILL $pid
 		wait $pid
 	done 2>/dev/null

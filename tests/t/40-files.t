@@ -266,6 +266,7 @@ for mode in "" --no-patch; do
 	is "paths longer than can be told $mode" "$(json deep.json 'sorted((f["write"]["bytes"], f["type"], f["inode"] > 0) for f in j["by"]["file"] if f["path"] is None)')" \
 		"[(3, 'regular', True), (6, 'regular', True), (9, 'regular', True), (12, 'regular', True)]"
 done
+
 # A file that is not open any more by the time that anybody may ask.
 for how in "" --no-patch --patch-after=1; do
 	for way in exchanged unnamed linked; do

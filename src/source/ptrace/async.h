@@ -64,7 +64,8 @@ struct awaited {
 	uint8_t wanted[NASYNC][256]; /* 0: to be asked; 1: no, 2: yes */
 };
 
-/* read(2) and errno(3) name the limits. The target can write to where it is told. */
+/* Not so what no read or write returns: read(2) and errno(3) name the limits. The target
+ * can write to where it is told. */
 static inline bool request_may_return(const struct request *q, int64_t result)
 {
 	bool moves = q->op[0].kind == OP_READ || q->op[0].kind == OP_WRITE;

@@ -51,6 +51,12 @@ static void give_back_handler(struct tracer *t, struct task *k)
 	k->process->guarded = err && err != -ESRCH; /* else it has been killed */
 }
 
+/* Whether calls may be made in its name: a filter might kill for them. */
+static bool may_call(const struct task *k)
+{
+	return !tracee_is_filtered(k->tid);
+}
+
 /* Else it has been killed. */
 static bool has_memory(const struct task *k)
 {
@@ -81,9 +87,9 @@ static int unmap_all(struct tracer *t, struct task *k)
 }
 
 /*
- * All of them stand, and have left: the memory as it was. Calls are made in the name of
- * those whose calls nobody judges: a filter might kill for ours. Where our handler has to
- * stay it keeps the pages that it needs: it is as if we had been killed.
+ * All of them stand, and have left: the memory as it was. Where our handler has to stay,
+ * for want of a task that can give it back, so do the pages that it needs: it is as if we
+ * had been killed.
  */
 void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n)
 {
@@ -95,12 +101,11 @@ void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n)
 		over = has_memory(task[i]);
 	}
 	for (unsigned i = 0; i < n && clear && !sp->quit; i++)
-		if (task[i]->process->guarded && !tracee_is_filtered(task[i]->tid))
+		if (task[i]->process->guarded && may_call(task[i]))
 			give_back_handler(t, task[i]);
 	for (unsigned i = 0; i < n && !sp->quit; i++)
 		clear &= !task[i]->process->guarded;
 	over = false;
 	for (unsigned i = 0; i < n && clear && !over; i++)
-		over = !tracee_is_filtered(task[i]->tid) &&
-		       unmap_all(t, task[i]) != -ESRCH;
+		over = may_call(task[i]) && unmap_all(t, task[i]) != -ESRCH;
 }
