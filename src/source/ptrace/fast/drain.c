@@ -193,18 +193,6 @@ static bool take_begun(struct tracer *t, struct cursor *c, const struct task *st
 	return sane && (state != REC_ENDED || c->head != s->tail);
 }
 
-static void take(struct tracer *t, struct cursor *c)
-{
-	struct slot *s = &c->task->slot;
-	const struct fast_rec *r = slot_rec(s, s->tail);
-	unsigned size = rec_size(t->fast, r);
-	const unsigned left = c->head - s->tail;
-
-	if (!is_early(s, r))
-		put(t, c->task, r, size <= left);
-	slot_took(t->fast, s, r, size > left ? left : size);
-}
-
 static void give_room(struct task *k)
 {
 	struct slot *s = &k->slot;
@@ -212,6 +200,24 @@ static void give_room(struct task *k)
 	if (!k->distrusted)
 		__atomic_store_n(
 			&s->ctl->limit, s->tail + s->size - RING_SLACK, __ATOMIC_RELEASE);
+}
+
+static void take(struct tracer *t, struct cursor *c)
+{
+	enum {
+		ROOMS = 8
+	}; /* given while the pass goes on: nobody is to wait for its end */
+	struct slot *s = &c->task->slot;
+	const uint64_t room = s->tail / (s->size / ROOMS);
+	const struct fast_rec *r = slot_rec(s, s->tail);
+	unsigned size = rec_size(t->fast, r);
+	const unsigned left = c->head - s->tail;
+
+	if (!is_early(s, r))
+		put(t, c->task, r, size <= left);
+	slot_took(t->fast, s, r, size > left ? left : size);
+	if (s->tail / (s->size / ROOMS) != room)
+		give_room(c->task);
 }
 
 /* The earliest of them, and the earliest key of the others. */
@@ -267,14 +273,18 @@ static void pace(struct fast *f, uint64_t now, unsigned most)
 {
 	const uint64_t third = RING_PARTS / 3, forever = UINT64_C(1) << 32;
 	uint64_t since = now - f->passed;
+	/* It may have stood still for a part of it. */
+	uint64_t longer = f->fill_ticks < forever ? 2 * f->fill_ticks + 1 : forever;
 
 	if (since > forever)
 		since = forever;
 	f->passed = now;
 	if (most > 8)
 		f->fill_ticks = since * third / most;
-	else if (since > f->fill_ticks / 2)
-		f->fill_ticks = f->fill_ticks < forever ? 2 * f->fill_ticks + 1 : forever;
+	else if (since <= f->fill_ticks / 2)
+		return;
+	if (most <= 8 || f->fill_ticks > longer)
+		f->fill_ticks = longer;
 }
 
 /* What is in the rings by now has happened before anything that is asked from here on. */
@@ -313,6 +323,8 @@ static unsigned drain_rings(struct tracer *t, const struct task *stands)
 	}
 	pace(f, until, most);
 	merge(t, c, n, until, stands);
+	if (stands) /* it has not filled its ring meanwhile */
+		f->passed = fast_tsc();
 	found_soon(t);
 	for (unsigned i = 0; i < f->nringed; i++)
 		if (f->ringed[i]->slot.ctl->limit !=
