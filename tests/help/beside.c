@@ -3,7 +3,8 @@
  *
  * filtered: a thread whose filter kills for all but what it does itself;
  * kin: processes by clone(2), with handlers of their own, which are killed;
- * blocked: itself alone, with all signals blocked.
+ * blocked: itself alone, with all signals blocked;
+ * threads: which make others all the time.
  *
  * Prints a line when it has begun, and then what is wrong; runs until it is killed.
  */
@@ -103,6 +104,26 @@ static void kin(void)
 	}
 }
 
+static void *brief(void *arg)
+{
+	char byte;
+
+	for (int i = 0; i < 20; i++)
+		if (write(zero, "1", 1) != 1 || read(zero, &byte, 1) != 1)
+			wrong("a thread failed\n");
+	return arg;
+}
+
+static void *maker(void *arg)
+{
+	pthread_t thread;
+
+	for (;;)
+		if (!pthread_create(&thread, NULL, brief, NULL))
+			pthread_join(thread, NULL);
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -113,6 +134,8 @@ int main(int argc, char **argv)
 	zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
 	if (!strcmp(how, "filtered"))
 		pthread_create(&thread, NULL, filtered, NULL);
+	for (int i = 0; i < 16 && !strcmp(how, "threads"); i++)
+		pthread_create(&thread, NULL, maker, NULL);
 	sigfillset(&all);
 	if (!strcmp(how, "blocked"))
 		sigprocmask(SIG_SETMASK, &all, NULL);
@@ -120,7 +143,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (!strcmp(how, "kin"))
 		kin();
-	else if (!strcmp(how, "filtered"))
+	else if (!strcmp(how, "filtered") || !strcmp(how, "threads"))
 		for (;;)
 			pause();
 	else

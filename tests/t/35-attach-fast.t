@@ -92,6 +92,22 @@ for _ in 1 2 3 4 5; do
 done
 is "kill -9 of the tracer, and another one" $n_good 5
 
+# ... also where threads come and go all the time, with all signals blocked meanwhile.
+n_good=0
+for _ in 1 2 3 4 5 6; do
+	"$HELP/beside" threads >beside.txt & pid=$!
+	while [ ! -s beside.txt ]; do sleep 0.05; done
+	"$IOPS" attach -q -o /dev/null $pid 2>/dev/null & tracer=$!
+	tracing=$(tracer_of $pid)
+	sleep 1.5
+	kill -KILL "$tracing"
+	wait $tracer
+	sleep 0.3
+	kill -KILL $pid && [ "$(cat beside.txt)" = begun ] && n_good=$((n_good + 1))
+	wait $pid
+done 2>/dev/null
+is "kill -9 of the tracer of who makes threads" $n_good 6
+
 cat >handler.py <<'EOP'
 import ctypes, os, signal, time
 libc = ctypes.CDLL(None)

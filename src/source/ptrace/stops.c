@@ -321,6 +321,7 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		return;
 	}
 	int trapped = sig == SIGSYS ? dispatch_trap(t, k) : 0;
+	k->met = false;
 	if (trapped) {
 		if (trapped > 0)
 			go_on(t, k, 0);
@@ -479,6 +480,7 @@ int stops_dispatch(struct tracer *t, struct task *k)
 		on_signal(t, k, sig);
 		return t->error;
 	}
+	k->met = false; /* killed meanwhile, it stops elsewhere */
 	if (event != PTRACE_EVENT_STOP)
 		task_flush(t, k);
 	switch (event) {

@@ -191,6 +191,7 @@ struct task {
 	bool trap_blocked;  /* it blocked SIGTRAP when a breakpoint was set */
 	bool dispatched;    /* its calls raise SIGSYS, but those of the hook */
 	bool aside;         /* and but the one at hand, which stops twice */
+	bool met;           /* ... and stands before that which has raised one */
 	bool unblocked;     /* it had SIGSYS blocked */
 	uint64_t mask;      /* ... in this, without that */
 	enum asks asks_handler; /* the one at hand is about our handler of SIGSYS: */
@@ -409,6 +410,9 @@ int uring_stop(
 /* Likewise: whether that is io_uring_enter(2), which need not stop much longer. */
 bool uring_soon(const struct tracer *t, const struct task *k, uint64_t nr, uint64_t fd,
 	uint64_t flags);
+
+/* fast/dispatch.c: at the stop of a SIGSYS, before that is taken note of. */
+void dispatch_met(const struct tracer *t, struct task *k);
 
 /* fast/hold.c: see there. */
 void hold_await(struct tracer *t, struct task *k, void *who);

@@ -48,6 +48,12 @@ static struct task *stranger(struct tracer *t, pid_t tid)
 	return NULL;
 }
 
+/* Whether its tracees may go on without it. */
+static bool is_outlived(const struct tracer *t)
+{
+	return t->fast && t->fast->guards;
+}
+
 static void collect(struct tracer *t, pid_t tid, int status)
 {
 	struct task *k = task_find(t, tid);
@@ -58,11 +64,28 @@ static void collect(struct tracer *t, pid_t tid, int status)
 		queue_add(t, k, status);
 }
 
+/* Of a stop that is not taken note of yet: its task. One that cannot get on without us
+ * where it is is seen to first. */
+static pid_t seen_to(struct tracer *t, pid_t tid)
+{
+	const int how = WSTOPPED | WNOHANG | WNOWAIT | __WALL;
+	siginfo_t info = { .si_pid = 0 };
+
+	if (waitid(tid ? P_PID : P_ALL, tid, &info, how) < 0 || !info.si_pid)
+		return tid;
+	struct task *k = info.si_status == SIGSYS ? task_find(t, info.si_pid) : NULL;
+	if (k)
+		dispatch_met(t, k);
+	return info.si_pid;
+}
+
 /* 1 if it has stopped, 0 if not, -ECHILD if there is no such tracee. tid 0: any. */
 static int look_at(struct tracer *t, pid_t tid)
 {
 	siginfo_t info = { .si_pid = 0 };
 
+	if (is_outlived(t))
+		tid = seen_to(t, tid);
 	if (waitid(tid ? P_PID : P_ALL, tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
 		return -errno;
 	if (!info.si_pid)
@@ -270,7 +293,7 @@ int wait_next(struct tracer *t, struct task **out)
 	place_settle(t->place);
 	if (!t->queue) {
 		int err = t->fast && (t->fast->nringed || t->stopping) ? wait_ringed(t)
-			  : t->ntasks > 1                              ? wait_many(t)
+			  : t->ntasks > 1 || is_outlived(t)            ? wait_many(t)
 								       : wait_single(t);
 		if (err < 0)
 			return err == -ECHILD ? 0 : err;

@@ -325,9 +325,7 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 	/* Where that would not be told as the program's own. */
 	if (row[SYS_stat] >= 0 && !syscall_traced(want, (unsigned)row[SYS_stat]))
 		f->shape[SYS_execve] = SHAPE_EXEC;
-	/* Of a process attached to our handler is put back instead. */
-	if (!f->guards)
-		f->shape[SYS_rt_sigprocmask] = SHAPE_MASK;
+	f->shape[SYS_rt_sigprocmask] = f->guards ? SHAPE_SPARE : SHAPE_MASK;
 	f->shape[SYS_rt_sigaction] = SHAPE_ACTION;
 	for (unsigned i = 0; i < sizeof(waits) / sizeof(*waits); i++)
 		if (f->shape[waits[i]] == SHAPE_FREE)

@@ -24,6 +24,7 @@
 #include <linux/audit.h>
 #include <linux/prctl.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -302,6 +303,34 @@ static bool was_sent_back(
 	return back;
 }
 
+/*
+ * Who stops at a signal that we have taken note of, and goes on as we die, does so
+ * without it: as if a call that has not been made were over. Before the call it makes
+ * that.
+ */
+void dispatch_met(const struct tracer *t, struct task *k)
+{
+	const size_t rip = offsetof(struct user_regs_struct, rip);
+	siginfo_t info;
+
+	if (!t->fast || !t->fast->guards || !k->dispatched || k->met ||
+		ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0 ||
+		info.si_code != USER_DISPATCH)
+		return;
+	k->met = !ptrace(
+		PTRACE_POKEUSER, k->tid, rip, (uint64_t)(uintptr_t)info.si_call_addr - 2);
+}
+
+/* As it stands behind it. */
+static bool regs_behind(const struct task *k, struct user_regs_struct *r)
+{
+	if (ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
+		return false;
+	if (k->met)
+		r->rip += 2;
+	return true;
+}
+
 /* Into the hook, with the way back behind the call. As through_hook(). */
 static int lead(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
@@ -353,7 +382,7 @@ static int through_hook(
 		return in_hook(r->rip) ? 0 : at_site(t, k, r);
 	if (!k->slot.ctl) {
 		task_hook(t, k);
-		if (!k->slot.ctl || ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
+		if (!k->slot.ctl || !regs_behind(k, r))
 			return 0;
 	} else if (!full) {
 		return 0;
@@ -467,7 +496,7 @@ static bool goes_on(struct tracer *t, struct task *k, struct user_regs_struct *r
 		!mend_waited(t, k, r))
 		return false;
 	again_limit(t, k);
-	return !ptrace(PTRACE_GETREGS, k->tid, 0, r);
+	return regs_behind(k, r);
 }
 
 /*
@@ -491,7 +520,7 @@ int dispatch_trap(struct tracer *t, struct task *k)
 		handler_keep_mask(k);
 	else if (!t->stopping && !k->space->quit && handler_keep(t, k) < 0)
 		return -ESRCH;
-	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
+	if (!regs_behind(k, &r))
 		return -ESRCH;
 	int done = instead(t, k, &r, &info, full);
 	if (done)

@@ -39,7 +39,8 @@
 	.globl hook_submit_end, hook_iocb_at, hook_iocb_end, hook_events
 	.globl hook_events_sys, hook_events_post, hook_events_kept, hook_events_made
 	.globl hook_events_again, hook_events_end, hook_room_at, hook_room_end, hook_submit_added
-	.globl hook_go
+	.globl hook_go, hook_spare, hook_spare_at, hook_spare_end, hook_spare_saved
+	.globl hook_spare_sys, hook_spare_post, hook_spare_over
 
 .macro restore_flags
 	movzwl	CTL(C_FLAGS), %eax
@@ -86,6 +87,7 @@ hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop
 hook_wait:
 	cmpl	$SHAPE_EVENTS-0x100, %edx
 	je	hook_events
+	ja	hook_spare
 	rdtsc
 	shlq	$32, %rdx
 	orq	%rax, %rdx
@@ -193,6 +195,37 @@ hook_exec_saved:
 1:	movq	CTL(C_RET), %rcx
 	jmp	*%rcx
 hook_exec_end:
+
+/*
+ * Where our handler waits for SIGSYS, in case that the tracer dies: a signal that is
+ * raised while it is blocked would take the handler away, and the kernel end the program.
+ * As they are in the C library around clone(2), which is made at its site.
+ */
+hook_spare:
+	cmpq	$LOWEST, %rsi
+	jl	hook_free
+	testl	$~2, %edi		/* as above */
+	jnz	hook_free
+hook_spare_at:
+	movq	(%rsi), %rcx
+hook_spare_end:
+	btrq	$30, %rcx		/* SIGSYS */
+	jnc	hook_free
+	movq	%rcx, CTL(C_SET)
+	movq	%rsi, CTL(C_RSI)
+hook_spare_saved:
+	restore_flags
+	movq	CTL(C_RAX), %rax
+	movq	CTL(C_RDX), %rdx
+	movq	CTL(C_RING), %rsi
+	leaq	C_SET-RING_FROM(%rsi), %rsi
+hook_spare_sys:
+	syscall
+hook_spare_post:
+	movq	CTL(C_RSI), %rsi
+	movq	CTL(C_RET), %rcx
+	jmp	*%rcx
+hook_spare_over:
 
 /*
  * A file was opened and has not been asked what it is: most programs do that next, by

@@ -92,6 +92,7 @@
 #define SHAPE_LIMIT   0x85 /* as free, unless it sets RLIMIT_AS, by argument 1 */
 #define SHAPE_WAIT    0x86 /* as free, but it is noted when it begins: again.c */
 #define SHAPE_EVENTS  0x87 /* likewise, and what is answered in argument 0 behind it */
+#define SHAPE_SPARE   0x88 /* as free, but a mask is set without SIGSYS */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00
@@ -130,6 +131,7 @@
 #define C_KNOWN       0xe0
 #define C_CQ_HEAD     0xe8
 #define C_BY          0xf0 /* IORING_ENTER_REGISTERED_RING, or 0 */
+#define C_SET         0xf8 /* of signals: what is set in place of the program's */
 #define C_STAT        0x100 /* struct statx; it stays in this CPU's cache, records do not */
 #define C_SALT        0x200 /* of the process, for the keys of its contexts */
 #define C_RESULT      0x208
@@ -207,7 +209,7 @@ struct fast_ctl {
 		uint64_t known, cq_head;
 		uint32_t by, spare;
 	} uring;
-	uint64_t unused;
+	uint64_t set;
 	uint8_t stat[C_SALT - C_STAT];
 	uint64_t salt, result, vain;
 };
@@ -268,7 +270,8 @@ extern const uint8_t hook_code[], hook_free_again[], hook_free[], hook_free_sys[
 	hook_submit_end[], hook_iocb_at[], hook_iocb_end[], hook_events[],
 	hook_events_sys[], hook_events_post[], hook_events_kept[], hook_events_again[],
 	hook_events_made[], hook_events_end[], hook_room_at[], hook_room_end[],
-	hook_submit_added[], hook_go[];
+	hook_submit_added[], hook_go[], hook_spare[], hook_spare_at[], hook_spare_end[],
+	hook_spare_saved[], hook_spare_sys[], hook_spare_post[], hook_spare_over[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],
 	setup_shut_trap[], setup_filter[], setup_filter_trap[], setup_orphan[],

@@ -95,6 +95,8 @@ static uint64_t after_fault(uint64_t ip)
 		return AT(hook_fault_paths);
 	if (between(ip, hook_mask_at, hook_mask_end))
 		return AT(hook_free);
+	if (between(ip, hook_spare_at, hook_spare_end))
+		return AT(hook_free);
 	if (between(ip, hook_path_at, hook_path_end))
 		return AT(hook_fault_path);
 	if (between(ip, hook_extended_at, hook_extended_end))
@@ -165,13 +167,28 @@ bool mend_waited(struct tracer *t, struct task *k, const struct user_regs_struct
 static void in_exec(
 	struct user_regs_struct *r, const struct site *s, const struct fast_ctl *c)
 {
-	if (r->rip >= AT(hook_exec_saved))
+	if (!between(r->rip, hook_exec, hook_exec_saved) &&
+		!between(r->rip, hook_spare, hook_spare_saved))
 		r->rsi = c->rsi;
 	r->rax = c->rax;
 	r->rdx = c->rdx;
 	mend_flags(r, c);
 	r->orig_rax = -1;
 	r->rip = s->at;
+}
+
+/* Likewise; or it stands behind it. */
+static void in_spare(
+	struct user_regs_struct *r, const struct site *s, const struct fast_ctl *c)
+{
+	if (r->rip < AT(hook_spare_post)) {
+		in_exec(r, s, c);
+		return;
+	}
+	if (r->rip > AT(hook_spare_post))
+		r->orig_rax = -1;
+	r->rsi = c->rsi;
+	r->rip = r->rcx = s->at + 2;
 }
 
 /* What is asked, but not told yet, or told already, is not to be asked once more. */
@@ -312,6 +329,10 @@ static bool in_code(
 	}
 	if (between(r->rip, hook_exec, hook_exec_end)) {
 		in_exec(r, s, c);
+		return true;
+	}
+	if (between(r->rip, hook_spare, hook_spare_over)) {
+		in_spare(r, s, c);
 		return true;
 	}
 	if (between(r->rip, hook_ring, hook_ring_end)) {

@@ -214,6 +214,12 @@ bool dispatch_can(const struct task *k)
 	return false;
 }
 
+void dispatch_met(const struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
 int dispatch_trap(struct tracer *t, struct task *k)
 {
 	(void)t;

@@ -133,6 +133,9 @@ int stand_begin(struct tracer *t, struct task *k, struct stand *s)
 		ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0 ||
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(none), &none) < 0)
 		return -errno;
+	if (k->met) /* which is where it will stand */
+		s->regs.rip += 2;
+	k->met = false;
 	if (k->space)
 		k->space->changed = fast_tsc();
 	s->entry = s->regs;
