@@ -108,6 +108,21 @@ for _ in 1 2 3 4 5 6; do
 done 2>/dev/null
 is "kill -9 of the tracer of who makes threads" $n_good 6
 
+# In the middle of a transfer, which goes on to its end: what is left of it is told.
+halves() {	# how, options...
+	how=$1; shift
+	"$HELP/halves" $how ignored 1500 >halves.txt & pid=$!
+	sleep 0.6
+	timeout 10 "$IOPS" attach -q "$@" --json -o halves.json $pid
+	wait $pid
+	[ "$(cat halves.txt)" = "400000 400000" ] && [ "$(json halves.json "$all_verified" 2>&1)" = True ] &&
+		[ "$(json halves.json '14 < j["total"]["write"]["bytes"] < 400000 or 14 < j["total"]["read"]["bytes"] < 400000')" = True ] ||
+		halved="$halved $how"
+}
+halved=
+for how in write writev send sendfile recv; do halves $how; halves $how --no-patch; done
+is "half of a transfer is done when it is attached to" "$halved" ""
+
 cat >handler.py <<'EOP'
 import ctypes, os, signal, time
 libc = ctypes.CDLL(None)

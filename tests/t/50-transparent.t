@@ -85,6 +85,28 @@ for how in "exit 3" "_exit 255" "thread-exit 4" "pthread_exit 7" "sig 15" "sig 9
 	esac
 done
 
+# What a blocking call transfers is not cut short by what only wakes a tracee. What is told
+# of it is what it has done, and agrees with what the kernel has counted.
+cp "$HELP/halves" .
+whole='j["run"]["complete"] and j["run"]["verified"]["matched"] == j["run"]["verified"]["threads"]'
+for mode in $MODES --no-filter; do
+	[ "$mode" = default ] && mode=
+	all=
+	for how in write writev send sendfile recv random getrandom; do
+		[ "$("$IOPS" run -q $mode --json -o half.json -- ./halves $how ignored)" = "$(./halves $how ignored)" ] &&
+			[ "$(json half.json "$whole")" = True ] || all="$all $how"
+	done
+	is "signals that are ignored, in the middle of transfers${mode:+, $mode}" "$all" ""
+	all=
+	for how in write writev send; do
+		"$IOPS" run -q $mode --json -o half.json -- ./halves $how handled >half.txt
+		read -r asked got wrong <half.txt
+		[ "$asked$wrong" = 400000 ] && [ "$got" -gt 0 ] && [ "$got" -lt 400000 ] &&
+			[ "$(json half.json "$whole")" = True ] || all="$all $how"
+	done
+	is "... and such as are handled, which end them" "$all" ""
+done
+
 P=$HELP/ptydrive
 [ -x "$P" ] || { plan; }
 job() {		# name script-words... -- the shell command is iops or bare, by $RUN

@@ -131,7 +131,7 @@ static void supervise(struct tracer *t, struct task *k, void *process)
 {
 	(void)t;
 	if (k->process == process && k->state == TASK_RUNNING)
-		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+		k->poked = !ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 }
 
 static void leave_seccomp(struct tracer *t, struct task *k, int64_t ret)

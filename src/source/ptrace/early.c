@@ -10,15 +10,24 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 enum { S_NS = 1000 * 1000 * 1000 };
+
+/* Its arguments. */
+enum { ENTER_FD, ENTER_SUBMIT, ENTER_MIN, ENTER_FLAGS, ENTER_ARG };
 
 /* Where the time is said: struct io_uring_getevents_arg, and what it points to. */
 struct timed {
 	struct io_uring_getevents_arg arg;
 	struct timespec left;
 };
+
+bool early_is(const struct made_call *c)
+{
+	return c->nr == SYS_io_uring_enter;
+}
 
 /* At its entry. */
 void early_begins(const struct tracer *t, struct task *k)
@@ -56,28 +65,31 @@ static int64_t told_ready(const struct task *k, int fd)
  * have read since it began was there, too; of a ring that we cannot read that is not
  * known.
  */
-static bool is_early(const struct tracer *t, const struct task *k, struct enter_call *e)
+static bool is_early(const struct tracer *t, const struct task *k, struct made_call *e)
 {
-	if (!tracee_enter(k->tid, e) || !(e->flags & IORING_ENTER_GETEVENTS) ||
-		!(uint32_t)e->min || (e->result < 0 && e->result != -EINTR) ||
-		(e->result >= 0 && (uint32_t)e->submit != e->result))
+	if (!tracee_made(k->tid, e) || !early_is(e) ||
+		!(e->arg[ENTER_FLAGS] & IORING_ENTER_GETEVENTS) ||
+		!(uint32_t)e->arg[ENTER_MIN] || (e->result < 0 && e->result != -EINTR) ||
+		(e->result >= 0 && (uint32_t)e->arg[ENTER_SUBMIT] != e->result))
 		return false; /* nor does it wait when it has not taken all */
-	bool registered = e->flags & IORING_ENTER_REGISTERED_RING;
-	int64_t ready = uring_ready(t, k, (int)e->fd, registered);
+	bool registered = e->arg[ENTER_FLAGS] & IORING_ENTER_REGISTERED_RING;
+	int64_t ready = uring_ready(t, k, (int)e->arg[ENTER_FD], registered);
 	if (ready < 0 && !registered && k->process->ntasks == 1)
-		ready = told_ready(k, (int)e->fd);
-	return ready >= 0 && ready < (int64_t)(uint32_t)e->min;
+		ready = told_ready(k, (int)e->arg[ENTER_FD]);
+	return ready >= 0 && ready < (int64_t)(uint32_t)e->arg[ENTER_MIN];
 }
 
 /* With its time as it is left: 1; 0: it has none; -errno. */
-static int shorten(const struct tracer *t, struct task *k, struct enter_call *e)
+static int shorten(const struct tracer *t, struct task *k, struct made_call *e)
 {
 	struct timed to;
 	struct timespec asked;
 
 	/* By an absolute time it ends when it did before. */
-	if (!(e->flags & IORING_ENTER_EXT_ARG) || e->flags & ENTER_ABS_TIMER ||
-		task_read(k, e->arg, &to.arg, sizeof(to.arg)) != sizeof(to.arg) ||
+	if (!(e->arg[ENTER_FLAGS] & IORING_ENTER_EXT_ARG) ||
+		e->arg[ENTER_FLAGS] & ENTER_ABS_TIMER ||
+		task_read(k, e->arg[ENTER_ARG], &to.arg, sizeof(to.arg)) !=
+			sizeof(to.arg) ||
 		!to.arg.ts ||
 		task_read(k, to.arg.ts, &asked, sizeof(asked)) != sizeof(asked) ||
 		asked.tv_sec < 0 || asked.tv_sec >= INT64_MAX / S_NS)
@@ -90,31 +102,32 @@ static int shorten(const struct tracer *t, struct task *k, struct enter_call *e)
 	uint64_t at = again_scratch(k, e->stack);
 	to.left = (struct timespec){ left / S_NS, left % S_NS };
 	to.arg.ts = at + offsetof(struct timed, left);
-	e->arg = at;
+	e->arg[ENTER_ARG] = at;
 	return !at || tracee_write(k->tid, at, &to, sizeof(to)) < 0 ? -EFAULT : 1;
 }
 
 /* At a stop behind it. Whether it is going to be made again. */
 bool early_make(const struct tracer *t, struct task *k)
 {
-	struct enter_call e;
+	struct made_call e;
 
 	hold_began(t, k);
 	if (k->early.on || k->early.never || !is_early(t, k, &e))
 		return false;
-	struct enter_call again = e;
+	struct made_call again = e;
 	if (e.result >= 0)
-		again.submit = 0;
+		again.arg[ENTER_SUBMIT] = 0;
 	/* The kernel counts from what is read by now: others may have read some. */
-	uint32_t read =
-		uring_read(t, k, (int)e.fd, e.flags & IORING_ENTER_REGISTERED_RING);
-	if (read < (uint32_t)e.min)
-		again.min = (uint32_t)e.min - read;
+	uint32_t read = uring_read(t, k, (int)e.arg[ENTER_FD],
+		e.arg[ENTER_FLAGS] & IORING_ENTER_REGISTERED_RING);
+	if (read < (uint32_t)e.arg[ENTER_MIN])
+		again.arg[ENTER_MIN] = (uint32_t)e.arg[ENTER_MIN] - read;
 	/* Else we would not see its exit. */
 	if (shorten(t, k, &again) <= 0 ||
-		(t->stopping && (again.submit != e.submit || again.arg != e.arg ||
-					again.min != e.min)) ||
-		tracee_enter_again(k->tid, &again) < 0)
+		(t->stopping && (again.arg[ENTER_SUBMIT] != e.arg[ENTER_SUBMIT] ||
+					again.arg[ENTER_ARG] != e.arg[ENTER_ARG] ||
+					again.arg[ENTER_MIN] != e.arg[ENTER_MIN])) ||
+		tracee_make_again(k->tid, &again) < 0)
 		return false;
 	k->early.on = k->early.goes_on = !t->stopping;
 	k->early.call = e;
@@ -127,10 +140,11 @@ bool early_make(const struct tracer *t, struct task *k)
  */
 bool early_quietly(const struct tracer *t, struct task *k)
 {
-	struct enter_call e;
+	struct made_call e;
 
 	return k->ring && !t->stopping && !k->process->stopped && is_early(t, k, &e) &&
-	       !uring_ready(t, k, (int)e.fd, e.flags & IORING_ENTER_REGISTERED_RING) &&
+	       !uring_ready(t, k, (int)e.arg[ENTER_FD],
+		       e.arg[ENTER_FLAGS] & IORING_ENTER_REGISTERED_RING) &&
 	       !tracee_awaits(k->tid) && early_make(t, k);
 }
 
@@ -138,7 +152,7 @@ bool early_quietly(const struct tracer *t, struct task *k)
 void early_undo(struct task *k)
 {
 	if (k->early.on)
-		tracee_enter_undo(k->tid, &k->early.call);
+		tracee_make_undo(k->tid, &k->early.call);
 	k->early.on = k->early.goes_on = false;
 }
 
@@ -151,7 +165,7 @@ void early_never(struct task *k)
 /* At its exit. Its result. */
 int64_t early_exit(struct task *k, int64_t ret)
 {
-	struct enter_call *e = &k->early.call;
+	struct made_call *e = &k->early.call;
 
 	if (!k->early.on)
 		return ret;
@@ -159,11 +173,11 @@ int64_t early_exit(struct task *k, int64_t ret)
 	if (k->ring)
 		k->early.goes_on = false; /* the hook has no part in it */
 	if (k->slot.ctl) {                /* the hook puts them back */
-		k->slot.ctl->r8 = e->arg;
-		k->slot.ctl->rdx = e->min;
+		k->slot.ctl->r8 = e->arg[ENTER_ARG];
+		k->slot.ctl->rdx = e->arg[ENTER_MIN];
 	}
 	if (e->result < 0)
 		e->result = ret;
-	tracee_enter_over(k->tid, e);
+	tracee_make_over(k->tid, e);
 	return e->result;
 }

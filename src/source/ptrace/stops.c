@@ -21,7 +21,7 @@ static const uint64_t LATE_NS = 200 * 1000 * 1000;
 static void resume(struct tracer *t, struct task *k, int sig)
 {
 	bool exit_wanted = k->call.row >= 0 || k->aside || k->again.on || k->early.on ||
-			   (task_stops_always(k) && t->sink);
+			   k->rest.on || (task_stops_always(k) && t->sink);
 
 	ptrace(exit_wanted ? PTRACE_SYSCALL : PTRACE_CONT, k->tid, 0, sig);
 	queue_resumed(t, k);
@@ -136,6 +136,7 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 
 static void on_exit_stop(struct tracer *t, struct task *k)
 {
+	rest_died(t, k);
 	if (t->fast)
 		mend_dead(t, k);
 	call_died(t, k);
@@ -194,7 +195,7 @@ static void on_seccomp(struct tracer *t, struct task *k)
 		 */
 		tracee_refuse_call(k->tid);
 		resume(t, k, 0);
-	} else if (k->call.row >= 0 || k->aside) {
+	} else if (k->call.row >= 0 || k->aside || k->rest.on) {
 		resume(t, k, 0); /* has stopped for its entry before */
 	} else {
 		int patched = fast_stop(t, k, &in);
@@ -215,6 +216,11 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
+		k->rest.over = false;
+		if (k->rest.on && !k->rest.found) {
+			resume(t, k, 0); /* it has begun before */
+			return;
+		}
 		again_begins(k, now);
 		dispatch_entered(t, k, &in);
 		if (k->slot.ctl && in_hook(in.instruction_pointer))
@@ -228,7 +234,11 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	again_exit(t, k, in.exit.rval);
-	in.exit.rval = early_exit(k, in.exit.rval);
+	in.exit.rval = rest_exit(k, early_exit(k, in.exit.rval));
+	if (rest_quietly(t, k, in.exit.rval)) {
+		resume(t, k, 0);
+		return;
+	}
 	if (in.exit.rval == -EINTR && again_quietly(t, k))
 		in.exit.rval = -514; /* ERESTARTNOHAND */
 	early_quietly(t, k);
@@ -292,6 +302,18 @@ static void answer_launcher(struct tracer *t, struct task *k)
 	foresee_stop(t->foresight);
 }
 
+/* The rest of a transfer is not made now. It may have stopped for its entry, and is over
+ * then. */
+static void undo_rest(struct tracer *t, struct task *k)
+{
+	int64_t ret = rest_undo(t, k);
+
+	if (!ret)
+		return;
+	call_leave(t, k, ret, tracer_now(t));
+	dispatch_again(t, k);
+}
+
 static bool is_stop(int sig)
 {
 	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
@@ -331,6 +353,11 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	if (k->early.on && !(t->fast && fast_ignores(t, k, sig)) &&
 		!tracee_ignores(k->tid, sig))
 		early_undo(k);
+	const bool ours = t->fast && fast_ignores(t, k, sig);
+	if (k->rest.on && !ours && !tracee_ignores(k->tid, sig))
+		undo_rest(t, k);
+	else if (rest_may(k) && (ours || tracee_ignores(k->tid, sig)))
+		rest_make(t, k);
 	trapped = t->fast ? fast_mend(t, k, sig) : 0;
 	if (trapped) {
 		if (trapped > 0)
@@ -339,9 +366,8 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	}
 	tell_front(t, k, sig);
 	k->process->stopped |= stops_all(k, sig);
-	bool ours = t->fast && fast_ignores(t, k, sig);
-	struct enter_call e;
-	const bool waited = tracee_enter(k->tid, &e);
+	struct made_call c;
+	const bool waited = tracee_made(k->tid, &c) && early_is(&c);
 	const bool ended = k->again.on || tracee_in_eintr(k->tid);
 	const bool vain = (ended || waited) && (ours || tracee_ignores(k->tid, sig));
 	if (!waited || !vain || !early_make(t, k))
@@ -355,6 +381,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 
 	k->process->stopped &= group;
 	k->process->signals += k->stopped_before;
+	const bool seized = k->seized;
 	if (!k->stopped_before)
 		uring_born(t, k);
 	k->stopped_before = true;
@@ -363,8 +390,10 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	if (k->held_back)
 		return; /* until its parent's event */
 	task_found(t, k);
+	k->poked = false;
 	if (group && !t->stopping) {
 		early_undo(k);
+		undo_rest(t, k);
 		if (t->fast)
 			fast_mend(t, k, sig);
 		again_never(k);
@@ -375,6 +404,12 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	}
 	if (group || !early_make(t, k))
 		mend_eintr(t, k, !group);
+	if (group || t->stopping)
+		undo_rest(t, k);
+	else if (seized && (k->rest.on || rest_found(t, k)))
+		dispatch_aside(k);
+	else if (!seized)
+		rest_make(t, k);
 	go_on(t, k, 0);
 }
 

@@ -185,7 +185,7 @@ void task_interrupt(struct tracer *t, struct task *k, void *space)
 {
 	(void)t;
 	if (k->state == TASK_RUNNING && (!space || k->space == space))
-		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+		k->poked = !ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 }
 
 static void drop(struct tracer *t, struct task *k, void *arg)

@@ -186,22 +186,42 @@ int tracee_signal(pid_t tid, int sig, struct signal_state *s)
 	return tracee_signals(tid, &sig, s, 1);
 }
 
-/* Whether a signal waits that the task would have got without us as well. */
-bool tracee_awaits(pid_t tid)
+/* Signals that wait for a task and are not blocked: those that it would have got without
+ * us as well, and those that would have been thrown away. false: it is gone. */
+static bool waiting(pid_t tid, uint64_t *wanted, uint64_t *vain)
 {
-	static const int vain[] = { SIGCHLD, SIGWINCH, SIGURG, SIGCONT };
+	static const int by_default[] = { SIGCHLD, SIGWINCH, SIGURG, SIGCONT };
 	char *status = status_of(tid);
 	uint64_t ignored = 0;
 
 	if (!status)
-		return true;
-	for (size_t i = 0; i < sizeof(vain) / sizeof(*vain); i++)
-		ignored |= UINT64_C(1) << (vain[i] - 1);
+		return false;
+	for (size_t i = 0; i < sizeof(by_default) / sizeof(*by_default); i++)
+		ignored |= UINT64_C(1) << (by_default[i] - 1);
 	ignored &= ~mask_of(status, "\nSigCgt:");
-	ignored |= mask_of(status, "\nSigIgn:") | mask_of(status, "\nSigBlk:");
-	uint64_t waits = mask_of(status, "\nSigPnd:") | mask_of(status, "\nShdPnd:");
+	ignored |= mask_of(status, "\nSigIgn:");
+	uint64_t waits = (mask_of(status, "\nSigPnd:") | mask_of(status, "\nShdPnd:")) &
+			 ~mask_of(status, "\nSigBlk:");
 	free(status);
-	return waits & ~ignored;
+	*wanted = waits & ~ignored;
+	*vain = waits & ignored;
+	return true;
+}
+
+/* Whether a signal waits that the task would have got without us as well. */
+bool tracee_awaits(pid_t tid)
+{
+	uint64_t wanted, vain;
+
+	return !waiting(tid, &wanted, &vain) || wanted;
+}
+
+/* Whether one waits, and no such. */
+bool tracee_wakes_in_vain(pid_t tid)
+{
+	uint64_t wanted, vain;
+
+	return waiting(tid, &wanted, &vain) && vain && !wanted;
 }
 
 /* Whether a signal would have been thrown away, had the task not been traced. */

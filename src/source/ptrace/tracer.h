@@ -3,20 +3,16 @@
  *
  *   source.c    open, step, stop, close: the source seen from outside
  *   stops.c     one switch over every stop of a tracee
- *   again.c     calls that our presence has ended, made again; early.c: io_uring_enter(2)
- *   call.c      system call entry and exit to operations
- *   control.c   calls that are no I/O but change how tracing must go on
- *   uring.c     io_uring: requests and answers in shared memory; uring_answer.c
- *   aio.c       Linux AIO, likewise; aio_answer.c
- *   async.c     both as operations; requests.c: those that are not answered yet
- *   asked.c     how much vectors and messages ask for
- *   program.c   which program an exec will run
- *   task.c      tasks and processes: birth, exec, death, verification
- *   wait.c      which tracee is served next
- *   queue.c     tasks that have stopped, in order
- *   place.c     on which CPU the tracer runs
- *   tracee.c    memory and counters of a stopped task
- *   arch/       its registers, and which ABIs its machine has
+ *   again.c     calls that our presence has ended, made again; early.c:
+ * io_uring_enter(2); rest.c: transfers that were half done call.c      system call entry
+ * and exit to operations control.c   calls that are no I/O but change how tracing must go
+ * on uring.c     io_uring: requests and answers in shared memory; uring_answer.c aio.c
+ * Linux AIO, likewise; aio_answer.c async.c     both as operations; requests.c: those
+ * that are not answered yet asked.c     how much vectors and messages ask for program.c
+ * which program an exec will run task.c      tasks and processes: birth, exec, death,
+ * verification wait.c      which tracee is served next queue.c     tasks that have
+ * stopped, in order place.c     on which CPU the tracer runs tracee.c    memory and
+ * counters of a stopped task arch/       its registers, and which ABIs its machine has
  *   filter.c    the seccomp program
  *
  * A file uses only those below it.
@@ -138,11 +134,22 @@ struct again {
 
 /* early.c: a wait in io_uring_enter(2) that is made again. */
 struct early {
-	bool on, never;         /* never: not this call any more */
-	bool goes_on;           /* what the hook notes next is no other one */
-	struct enter_call call; /* as the program has made it, and what it had returned */
-	uint64_t from;          /* when it began; 0: not known */
-	uint32_t head;          /* ... and which answer the program was to read next */
+	bool on, never;        /* never: not this call any more */
+	bool goes_on;          /* what the hook notes next is no other one */
+	struct made_call call; /* as the program has made it, and what it had returned */
+	uint64_t from;         /* when it began; 0: not known */
+	uint32_t head;         /* ... and which answer the program was to read next */
+};
+
+/* rest.c: a transfer of which the rest is made. */
+struct rest {
+	bool on;
+	bool found;     /* in the middle, as it was attached to: */
+	int64_t before; /* what it had transferred then, which is not told */
+	bool over;      /* has stopped at its exit, and is told as it ended there */
+	int64_t part;   /* of a vector: bytes of the part that is made alone */
+	bool parted;    /* it has been */
+	struct made_call call; /* as the program has made it, and what it has returned */
 };
 
 enum asks { ASKS_NOT, ASKS_ANSWERED, ASKS_AGAIN /* it is to be made again */ };
@@ -163,6 +170,8 @@ struct task {
 	struct call call;
 	struct again again;
 	struct early early;
+	struct rest rest;
+	bool poked; /* by an interrupt of ours that has not stopped it yet */
 	struct op held;
 	struct counters base, mine; /* the kernel's at birth or exec; ours since then */
 	struct counters off;        /* by how much they have disagreed */
@@ -311,6 +320,7 @@ bool tracee_ignores(pid_t tid, int sig);
 int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n);
 int tracee_signal(pid_t tid, int sig, struct signal_state *s);
 bool tracee_awaits(pid_t tid);
+bool tracee_wakes_in_vain(pid_t tid);
 bool tracee_is_filtered(pid_t tid);
 bool tracee_gains_rights(const char *path);
 
@@ -355,12 +365,22 @@ void call_died(struct tracer *t, struct task *k);
 void call_ended(struct tracer *t, struct task *k, const struct counters *last);
 
 /* early.c: see there. */
+bool early_is(const struct made_call *c);
 void early_begins(const struct tracer *t, struct task *k);
 bool early_make(const struct tracer *t, struct task *k);
 bool early_quietly(const struct tracer *t, struct task *k);
 void early_never(struct task *k);
 void early_undo(struct task *k);
 int64_t early_exit(struct task *k, int64_t ret);
+
+/* rest.c: see there. */
+bool rest_may(const struct task *k);
+bool rest_make(struct tracer *t, struct task *k);
+bool rest_found(struct tracer *t, struct task *k);
+bool rest_quietly(struct tracer *t, struct task *k, int64_t ret);
+int64_t rest_undo(struct tracer *t, struct task *k);
+int64_t rest_exit(struct task *k, int64_t ret);
+void rest_died(struct tracer *t, struct task *k);
 
 /* again.c: see there. */
 uint64_t again_scratch(const struct task *k, uint64_t stack);
@@ -411,8 +431,10 @@ int uring_stop(
 bool uring_soon(const struct tracer *t, const struct task *k, uint64_t nr, uint64_t fd,
 	uint64_t flags);
 
-/* fast/dispatch.c: at the stop of a SIGSYS, before that is taken note of. */
+/* fast/dispatch.c: at the stop of a SIGSYS, before that is taken note of; and before a
+ * call that is to stop twice. */
 void dispatch_met(const struct tracer *t, struct task *k);
+void dispatch_aside(struct task *k);
 
 /* fast/hold.c: see there. */
 void hold_await(struct tracer *t, struct task *k, void *who);

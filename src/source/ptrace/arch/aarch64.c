@@ -82,31 +82,31 @@ int tracee_repeat(pid_t tid)
 	return -ENOSYS;
 }
 
-bool tracee_enter(pid_t tid, struct enter_call *e)
+bool tracee_made(pid_t tid, struct made_call *c)
 {
 	(void)tid;
-	(void)e;
+	(void)c;
 	return false;
 }
 
-int tracee_enter_again(pid_t tid, const struct enter_call *e)
+int tracee_make_again(pid_t tid, const struct made_call *c)
 {
 	(void)tid;
-	(void)e;
+	(void)c;
 	return -ENOSYS;
 }
 
-int tracee_enter_over(pid_t tid, const struct enter_call *e)
+int tracee_make_over(pid_t tid, const struct made_call *c)
 {
 	(void)tid;
-	(void)e;
+	(void)c;
 	return -ENOSYS;
 }
 
-int tracee_enter_undo(pid_t tid, const struct enter_call *e)
+int tracee_make_undo(pid_t tid, const struct made_call *c)
 {
 	(void)tid;
-	(void)e;
+	(void)c;
 	return -ENOSYS;
 }
 

@@ -59,19 +59,20 @@ int tracee_repeat(pid_t tid);
 bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value);
 
 /*
- * io_uring_enter(2), at its exit and before the program goes on. enter: false where it is
- * another call, or its ABI keeps too little of it. again: it is made with submit, min and
- * arg as they are there. over: these and the result are as they are there;
- * undo: likewise, where it was to be made again, but has not been. 0 or -errno.
+ * A call, at its exit and before the program goes on. made: false where it stands behind
+ * none, or its ABI keeps too little of it. again: it is made with the arguments as they
+ * are there. over: these and the result are as they are there; undo: likewise, where it
+ * was to be made again, but has not been. 0 or -errno.
  */
-struct enter_call {
-	uint64_t fd, submit, min, flags, arg, stack;
+struct made_call {
+	int nr;
+	uint64_t arg[6], at, stack; /* at: where it stands */
 	int64_t result;
 };
-bool tracee_enter(pid_t tid, struct enter_call *e);
-int tracee_enter_again(pid_t tid, const struct enter_call *e);
-int tracee_enter_over(pid_t tid, const struct enter_call *e);
-int tracee_enter_undo(pid_t tid, const struct enter_call *e);
+bool tracee_made(pid_t tid, struct made_call *c);
+int tracee_make_again(pid_t tid, const struct made_call *c);
+int tracee_make_over(pid_t tid, const struct made_call *c);
+int tracee_make_undo(pid_t tid, const struct made_call *c);
 
 /*
  * At the exit stop of a task: the result of the call that it was killed in. -ENODATA: it

@@ -131,48 +131,52 @@ bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value)
 	return !ptrace(PTRACE_SETREGS, tid, 0, &r);
 }
 
-bool tracee_enter(pid_t tid, struct enter_call *e)
+bool tracee_made(pid_t tid, struct made_call *c)
 {
 	struct user_regs_struct r;
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || r.cs == CODE_32 ||
-		(int64_t)r.orig_rax != SYS_io_uring_enter)
+		(int64_t)r.orig_rax < 0)
 		return false;
-	*e = (struct enter_call){ r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.rsp,
-		(int64_t)r.rax };
+	*c = (struct made_call){
+		.nr = (int)r.orig_rax,
+		.arg = { r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9 },
+		.at = r.rip,
+		.stack = r.rsp,
+		.result = (int64_t)r.rax,
+	};
 	return true;
 }
 
 /* move: of where it stands. Before the call there is no result yet. */
-static int set_enter(pid_t tid, const struct enter_call *e, int move)
+static int set_made(pid_t tid, const struct made_call *c, int move)
 {
 	struct user_regs_struct r;
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0)
 		return -errno;
-	r.rsi = e->submit;
-	r.rdx = e->min;
-	r.r8 = e->arg;
+	for (int i = 0; i < 6; i++)
+		memcpy((char *)&r + arg_at[i], &c->arg[i], sizeof(c->arg[i]));
 	r.rip += (uint64_t)(int64_t)move;
-	r.rax = move < 0 ? r.orig_rax : (uint64_t)e->result;
+	r.rax = move < 0 ? (uint64_t)c->nr : (uint64_t)c->result;
 	if (move < 0)
 		r.orig_rax = -1;
 	return ptrace(PTRACE_SETREGS, tid, 0, &r) < 0 ? -errno : 0;
 }
 
-int tracee_enter_again(pid_t tid, const struct enter_call *e)
+int tracee_make_again(pid_t tid, const struct made_call *c)
 {
-	return set_enter(tid, e, -2);
+	return set_made(tid, c, -2);
 }
 
-int tracee_enter_over(pid_t tid, const struct enter_call *e)
+int tracee_make_over(pid_t tid, const struct made_call *c)
 {
-	return set_enter(tid, e, 0);
+	return set_made(tid, c, 0);
 }
 
-int tracee_enter_undo(pid_t tid, const struct enter_call *e)
+int tracee_make_undo(pid_t tid, const struct made_call *c)
 {
-	return set_enter(tid, e, 2);
+	return set_made(tid, c, 2);
 }
 
 int tracee_last_result(pid_t tid, int64_t *ret)

@@ -321,6 +321,15 @@ void dispatch_met(const struct tracer *t, struct task *k)
 		PTRACE_POKEUSER, k->tid, rip, (uint64_t)(uintptr_t)info.si_call_addr - 2);
 }
 
+/* What it is about to make stops twice. */
+void dispatch_aside(struct task *k)
+{
+	if (!k->dispatched)
+		return;
+	switch_off(k);
+	k->aside = true;
+}
+
 /* As it stands behind it. */
 static bool regs_behind(const struct task *k, struct user_regs_struct *r)
 {
@@ -532,12 +541,10 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	r.rip -= 2;
 	r.rax = r.orig_rax;
 	r.orig_rax = -1;
-	if (k->space->quit) {
+	if (k->space->quit)
 		dispatch_no_more(k);
-	} else {
-		switch_off(k);
-		k->aside = true;
-	}
+	else
+		dispatch_aside(k);
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	return 1;
 }

@@ -444,8 +444,8 @@ static int mend(struct tracer *t, struct task *k, int sig)
 	}
 	if (sig == SIGTRAP && steps(k, &r))
 		return 1;
-	if (k->early.on && r.rip == AT(hook_ring_sys))
-		return 0; /* a wait that is made again, and knows of it */
+	if (k->rest.on || (k->early.on && r.rip == AT(hook_ring_sys)))
+		return 0; /* about to be made again, and it knows of it */
 	siginfo_t info;
 	bool fault = (sig == SIGSEGV || sig == SIGBUS) &&
 		     !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code > 0;

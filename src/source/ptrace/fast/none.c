@@ -220,6 +220,11 @@ void dispatch_met(const struct tracer *t, struct task *k)
 	(void)k;
 }
 
+void dispatch_aside(struct task *k)
+{
+	(void)k;
+}
+
 int dispatch_trap(struct tracer *t, struct task *k)
 {
 	(void)t;

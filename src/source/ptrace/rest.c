@@ -1,0 +1,286 @@
+/*
+ * rest.c - transfers that our presence has ended half done, made whole
+ *
+ * As again.c, where something was transferred before a signal came that would never have
+ * been queued otherwise, or an interrupt of ours: the call returns what that was, where
+ * without us it would have gone on until all is. What is left is made by one more call,
+ * and at its exit there are the arguments of the program, and the sum.
+ */
+#include "tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* What goes on until all is transferred: what is written to a descriptor that blocks;
+ * what is received, where all is asked for; what devices of memory give, and random
+ * bytes. */
+enum how { HOW_OUT, HOW_ALL, HOW_MEMORY, HOW_RANDOM };
+
+/* Which arguments are what; -1: it has none. */
+struct transfer {
+	short nr;
+	enum how how;
+	int8_t fd, data, size, flags;
+	bool vector;
+};
+
+static const struct transfer transfers[] = {
+	{ SYS_write, HOW_OUT, 0, 1, 2, -1, false },
+	{ SYS_writev, HOW_OUT, 0, 1, 2, -1, true },
+	{ SYS_sendto, HOW_OUT, 0, 1, 2, 3, false },
+	{ SYS_sendfile, HOW_OUT, 0, -1, 3, -1, false },
+	{ SYS_recvfrom, HOW_ALL, 0, 1, 2, 3, false },
+	{ SYS_read, HOW_MEMORY, 0, 1, 2, -1, false },
+	{ SYS_getrandom, HOW_RANDOM, -1, 0, 1, 2, false },
+};
+
+static const struct transfer *transfer_of(const struct made_call *c)
+{
+	for (size_t i = 0; i < sizeof(transfers) / sizeof(*transfers); i++)
+		if (transfers[i].nr == c->nr)
+			return &transfers[i];
+	return NULL;
+}
+
+/* Bytes that it asks for; -1: that cannot be read. */
+static int64_t asked(
+	const struct task *k, const struct transfer *d, const struct made_call *c)
+{
+	enum { SOME = 64, LIMIT = 0x7ffff000 /* MAX_RW_COUNT */ };
+	struct iovec v[SOME];
+	uint64_t n = c->arg[d->size], sum = 0;
+
+	if (!d->vector)
+		return n < LIMIT ? (int64_t)n : LIMIT;
+	for (uint64_t i = 0; i < n; i++) {
+		size_t left = n - i < SOME ? n - i : SOME;
+		if (i % SOME == 0 &&
+			task_read(k, c->arg[d->data] + i * sizeof(*v), v,
+				left * sizeof(*v)) != (ssize_t)(left * sizeof(*v)))
+			return -1;
+		sum += v[i % SOME].iov_len;
+	}
+	return sum < LIMIT ? (int64_t)sum : LIMIT;
+}
+
+static bool has_timeout(int fd, int what)
+{
+	struct timeval limit = { 0 };
+	socklen_t len = sizeof(limit);
+
+	return getsockopt(fd, SOL_SOCKET, what, &limit, &len) < 0 || limit.tv_sec ||
+	       limit.tv_usec;
+}
+
+static bool is_stream(int fd)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) && type == SOCK_STREAM;
+}
+
+/* fd: the same as the task's. Whether it returns nothing before all is transferred. */
+static bool goes_on(int fd, enum how how, uint64_t flags)
+{
+	const uint64_t parts = MSG_PEEK | MSG_TRUNC | MSG_OOB | MSG_ERRQUEUE;
+	struct stat st;
+	int mode = fcntl(fd, F_GETFL);
+
+	if (mode < 0 || mode & O_NONBLOCK || flags & MSG_DONTWAIT || fstat(fd, &st) < 0)
+		return false;
+	if (how == HOW_MEMORY)
+		return S_ISCHR(st.st_mode) && major(st.st_rdev) == 1;
+	if (how == HOW_ALL && (!(flags & MSG_WAITALL) || flags & parts))
+		return false;
+	if (S_ISSOCK(st.st_mode))
+		return is_stream(fd) &&
+		       !has_timeout(fd, how == HOW_ALL ? SO_RCVTIMEO : SO_SNDTIMEO);
+	return S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode);
+}
+
+static bool is_whole(
+	const struct task *k, const struct transfer *d, const struct made_call *c)
+{
+	const uint64_t flags = d->flags >= 0 ? c->arg[d->flags] : 0;
+
+	if (d->how == HOW_RANDOM)
+		return !(flags & GRND_NONBLOCK);
+	int pidfd = (int)syscall(SYS_pidfd_open, k->process->pid, 0);
+	int fd = pidfd < 0 ? -1
+			   : (int)syscall(SYS_pidfd_getfd, pidfd, (int)c->arg[d->fd], 0);
+	bool whole = fd >= 0 && goes_on(fd, d->how, flags);
+	if (fd >= 0)
+		close(fd);
+	if (pidfd >= 0)
+		close(pidfd);
+	return whole;
+}
+
+/* Whether it stands behind a transfer that has done something. */
+bool rest_may(const struct task *k)
+{
+	struct made_call c;
+
+	return !k->rest.on && tracee_made(k->tid, &c) && c.result > 0 && transfer_of(&c);
+}
+
+/* It stands behind one that is not. NULL: that is not so. */
+static const struct transfer *half_done(const struct task *k, struct made_call *c)
+{
+	if (!tracee_made(k->tid, c) || c->result <= 0)
+		return NULL;
+	const struct transfer *d = transfer_of(c);
+	return d && c->result < asked(k, d, c) && is_whole(k, d, c) ? d : NULL;
+}
+
+/*
+ * The rest of a vector: of the part where it has ended, from a copy below the stack; or
+ * all parts behind that. A call has ended if it is not in the middle of either.
+ */
+static bool set_vector(struct task *k, const struct transfer *d, struct made_call *c)
+{
+	uint64_t done = (uint64_t)c->result, n = c->arg[d->size], at = c->arg[d->data];
+	struct iovec v;
+
+	for (; n; n--, at += sizeof(v)) {
+		if (task_read(k, at, &v, sizeof(v)) != sizeof(v))
+			return false;
+		if (v.iov_len > done)
+			break;
+		done -= v.iov_len;
+	}
+	c->arg[d->size] = n;
+	c->arg[d->data] = at;
+	if (!n || !done)
+		return n;
+	v.iov_base = (char *)v.iov_base + done;
+	v.iov_len -= done;
+	k->rest.part = (int64_t)v.iov_len;
+	c->arg[d->size] = 1;
+	c->arg[d->data] = again_scratch(k, c->stack);
+	return c->arg[d->data] && !tracee_write(k->tid, c->arg[d->data], &v, sizeof(v));
+}
+
+static bool set_rest(struct task *k, const struct transfer *d, struct made_call *c)
+{
+	k->rest.part = 0;
+	if (d->vector)
+		return set_vector(k, d, c);
+	if (d->data >= 0)
+		c->arg[d->data] += (uint64_t)c->result;
+	c->arg[d->size] -= (uint64_t)c->result;
+	return true;
+}
+
+/* How often the kernel counts it more than the program has made it. */
+static int weight_of(const struct tracer *t, const struct made_call *c)
+{
+	int row = c->nr < NR_MAX ? t->row[ABI_X86_64][c->nr] : -1;
+
+	return t->countable && row >= 0 ? syscalls[row].weight : 0;
+}
+
+static bool make(struct tracer *t, struct task *k, bool found)
+{
+	struct made_call c;
+	const struct transfer *d = t->stopping || k->rest.on ? NULL : half_done(k, &c);
+
+	if (!d)
+		return false;
+	struct made_call rest = c;
+	if (!set_rest(k, d, &rest) || tracee_make_again(k->tid, &rest) < 0)
+		return false;
+	k->rest.on = true;
+	k->rest.found = found;
+	if (found)
+		k->rest.before = c.result;
+	k->rest.call = c;
+	if (!found)
+		k->mine.calls += weight_of(t, &c);
+	return true;
+}
+
+/* At a stop for a signal that it ignores, or an interrupt of ours, whether its exit would
+ * have stopped or not. Whether the rest is going to be made. */
+bool rest_make(struct tracer *t, struct task *k)
+{
+	return !k->rest.over && make(t, k, k->seized);
+}
+
+/* It was in the middle when it was attached to: the rest is a call like others. */
+bool rest_found(struct tracer *t, struct task *k)
+{
+	return make(t, k, true);
+}
+
+/* At its exit stop, before that of the signal or of the interrupt. */
+bool rest_quietly(struct tracer *t, struct task *k, int64_t ret)
+{
+	bool made = false;
+
+	if (k->rest.parted)
+		made = make(t, k, false);
+	else if (k->call.row < 0 ||
+		 (!k->rest.before && (ret <= 0 || (uint64_t)ret >= k->call.op[0].want)))
+		return false;
+	if (!made && (k->poked || tracee_wakes_in_vain(k->tid)))
+		made = make(t, k, false);
+	k->rest.parted = false;
+	k->rest.over = !made; /* it is told like that */
+	if (!made)
+		k->rest.before = 0;
+	return made;
+}
+
+/* Something else has come before it was made: it has ended as it had without us. What is
+ * told of it; 0: nothing. */
+int64_t rest_undo(struct tracer *t, struct task *k)
+{
+	if (!k->rest.on)
+		return 0;
+	k->rest.on = false;
+	if (!k->rest.found)
+		k->mine.calls -= weight_of(t, &k->rest.call);
+	tracee_make_undo(k->tid, &k->rest.call);
+	int64_t told = k->rest.call.result - k->rest.before;
+	k->rest.before = 0;
+	return told;
+}
+
+/* At its exit. What is told of it. */
+int64_t rest_exit(struct task *k, int64_t ret)
+{
+	struct made_call *c = &k->rest.call;
+
+	if (!k->rest.on)
+		return ret;
+	k->rest.on = false;
+	k->rest.parted = ret > 0 && ret == k->rest.part;
+	if (ret > 0)
+		c->result += ret;
+	tracee_make_over(k->tid, c);
+	return c->result > k->rest.before ? c->result - k->rest.before : ret;
+}
+
+/* It has been killed: what is done by then is. At its exit stop. */
+void rest_died(struct tracer *t, struct task *k)
+{
+	struct made_call now;
+
+	if (!k->rest.on)
+		return;
+	if (tracee_made(k->tid, &now))
+		rest_exit(k, now.result);
+	else
+		rest_undo(t, k);
+}

@@ -1,0 +1,174 @@
+/*
+ * halves - transfers during which signals come
+ *
+ *   halves HOW SIGNAL [ms]
+ *
+ * HOW: write, writev, send, sendfile, recv, random, getrandom; SIGNAL: ignored (by
+ * default), or handled; or none, and it all takes so long. Prints what was asked for and
+ * what the call has returned, and "wrong" if what has come is not what was sent.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SIZE = 400000, PARTS = 7, MOST = 32 << 20 };
+
+static char data[SIZE], got[SIZE];
+static int sig;
+static long nap_us = 500;
+
+static void nap(long us)
+{
+	const struct timespec s = { us / 1000000, us % 1000000 * 1000 };
+
+	nanosleep(&s, NULL);
+}
+
+static void handler(int s)
+{
+	(void)s;
+}
+
+static void signal_parent(void)
+{
+	if (sig)
+		kill(getppid(), sig);
+	nap(nap_us);
+}
+
+/* The child: takes what comes, and is pleased with any part of it from the beginning on.
+ */
+static int taker(int fd)
+{
+	size_t n = 0;
+	ssize_t now;
+
+	nap(100000);
+	while (n < SIZE && (now = read(fd, got + n, 9000)) > 0) {
+		n += (size_t)now;
+		signal_parent();
+	}
+	return memcmp(data, got, n) != 0;
+}
+
+static int giver(int fd)
+{
+	nap(100000);
+	for (size_t n = 0; n < SIZE;) {
+		size_t part = SIZE - n < 9001 ? SIZE - n : 9001;
+		if (write(fd, data + n, part) != (ssize_t)part)
+			return 1;
+		n += part;
+		signal_parent();
+	}
+	return 0;
+}
+
+static int pesterer(void)
+{
+	for (int i = 0; i < 400; i++)
+		signal_parent();
+	return 0;
+}
+
+static ssize_t write_parts(int fd)
+{
+	struct iovec v[PARTS];
+	size_t at = 0;
+
+	for (int i = 0; i < PARTS; i++) {
+		size_t len = i == PARTS - 1 ? SIZE - at : 20000u * (unsigned)i;
+		v[i] = (struct iovec){ data + at, len };
+		at += len;
+	}
+	return writev(fd, v, PARTS);
+}
+
+static ssize_t send_file(int fd)
+{
+	FILE *f = tmpfile();
+
+	if (!f || fwrite(data, 1, SIZE, f) != SIZE || fflush(f))
+		return -1;
+	lseek(fileno(f), 0, SEEK_SET);
+	return sendfile(fd, fileno(f), NULL, SIZE);
+}
+
+/* Many bytes, as each takes little time; the signals come all the while. */
+static ssize_t random_bytes(int fd, size_t *asked)
+{
+	char *many = malloc(MOST);
+
+	*asked = MOST;
+	ssize_t n = fd < 0 ? getrandom(many, MOST, 0) : read(fd, many, MOST);
+	free(many);
+	return n;
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	const char *which = argc > 2 ? argv[2] : "";
+	bool in = !strcmp(how, "recv"), random = !strcmp(how, "random"),
+	     get = !strcmp(how, "getrandom");
+	struct sigaction act = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	int fd[2], status;
+	size_t asked = SIZE;
+	ssize_t n = -1;
+
+	if (argc > 3)
+		nap_us = atol(argv[3]) * 1000 / (SIZE / 9000);
+	sig = !strcmp(which, "ignored")   ? SIGWINCH
+	      : !strcmp(which, "handled") ? SIGUSR1
+					  : 0;
+	sigaction(SIGUSR1, &act, NULL);
+	for (unsigned i = 0; i < SIZE; i++)
+		data[i] = (char)(i * 7 + i / 251);
+	if (!strncmp(how, "write", 5) ? pipe(fd)
+				      : socketpair(AF_UNIX, SOCK_STREAM, 0, fd))
+		return 1;
+	pid_t child = fork();
+	if (!child) {
+		close(fd[1]);
+		_exit(random || get ? pesterer() : in ? giver(fd[0]) : taker(fd[0]));
+	}
+	close(fd[0]);
+	if (random || get)
+		nap(1000);
+	if (!strcmp(how, "write"))
+		n = write(fd[1], data, SIZE);
+	else if (!strcmp(how, "writev"))
+		n = write_parts(fd[1]);
+	else if (!strcmp(how, "send"))
+		n = send(fd[1], data, SIZE, MSG_NOSIGNAL);
+	else if (!strcmp(how, "sendfile"))
+		n = send_file(fd[1]);
+	else if (in)
+		n = recv(fd[1], got, SIZE, MSG_WAITALL);
+	else if (random || get)
+		n = random_bytes(get ? -1 : open("/dev/urandom", O_RDONLY), &asked);
+	if (n < 0)
+		printf("%s ", strerror(errno));
+	if (random || get)
+		kill(child, SIGKILL);
+	close(fd[1]);
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	printf("%zu %zd%s\n", asked, n,
+		(WIFEXITED(status) && WEXITSTATUS(status)) ||
+				(in && n > 0 && memcmp(data, got, (size_t)n))
+			? " wrong"
+			: "");
+	return 0;
+}
