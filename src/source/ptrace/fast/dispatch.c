@@ -333,11 +333,10 @@ void dispatch_aside(struct task *k)
 /* As it stands behind it. */
 static bool regs_behind(const struct task *k, struct user_regs_struct *r)
 {
-	if (ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
-		return false;
-	if (k->met)
-		r->rip += 2;
-	return true;
+	bool stands = !ptrace(PTRACE_GETREGS, k->tid, 0, r);
+
+	r->rip += stands && k->met ? 2 : 0;
+	return stands;
 }
 
 /* Into the hook, with the way back behind the call. As through_hook(). */
