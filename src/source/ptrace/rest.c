@@ -43,10 +43,10 @@ static const struct transfer transfers[] = {
 	{ SYS_getrandom, HOW_RANDOM, -1, 0, 1, 2, false },
 };
 
-static const struct transfer *transfer_of(const struct made_call *c)
+static const struct transfer *transfer_of(int nr)
 {
 	for (size_t i = 0; i < sizeof(transfers) / sizeof(*transfers); i++)
-		if (transfers[i].nr == c->nr)
+		if (transfers[i].nr == nr)
 			return &transfers[i];
 	return NULL;
 }
@@ -131,7 +131,8 @@ bool rest_may(const struct task *k)
 {
 	struct made_call c;
 
-	return !k->rest.on && tracee_made(k->tid, &c) && c.result > 0 && transfer_of(&c);
+	return !k->rest.on && tracee_made(k->tid, &c) && c.result > 0 &&
+	       transfer_of(c.nr);
 }
 
 /* It stands behind one that is not. NULL: that is not so. */
@@ -139,7 +140,7 @@ static const struct transfer *half_done(const struct task *k, struct made_call *
 {
 	if (!tracee_made(k->tid, c) || c->result <= 0)
 		return NULL;
-	const struct transfer *d = transfer_of(c);
+	const struct transfer *d = transfer_of(c->nr);
 	return d && c->result < asked(k, d, c) && is_whole(k, d, c) ? d : NULL;
 }
 
@@ -210,11 +211,16 @@ static bool make(struct tracer *t, struct task *k, bool found)
 	return true;
 }
 
-/* At a stop for a signal that it ignores, or an interrupt of ours, whether its exit would
- * have stopped or not. Whether the rest is going to be made. */
+/* At a stop for a signal that it ignores, or an interrupt of ours; not that behind an
+ * exit stop. Whether the rest is going to be made. */
 bool rest_make(struct tracer *t, struct task *k)
 {
-	return !k->rest.over && make(t, k, k->seized);
+	struct made_call c;
+
+	if (k->rest.on || !tracee_made(k->tid, &c) || c.at == k->rest.over)
+		return false;
+	k->rest.before = 0;
+	return make(t, k, k->seized);
 }
 
 /* It was in the middle when it was attached to: the rest is a call like others. */
@@ -223,23 +229,35 @@ bool rest_found(struct tracer *t, struct task *k)
 	return make(t, k, true);
 }
 
-/* At its exit stop, before that of the signal or of the interrupt. */
-bool rest_quietly(struct tracer *t, struct task *k, int64_t ret)
+/* By what is known of the call at hand: whether it may be half done. Many are that return
+ * less than they might. */
+static bool may_be_half(const struct tracer *t, const struct task *k, int64_t ret)
 {
-	bool made = false;
+	const struct call *c = &k->call;
+	const struct transfer *d =
+		c->row < 0 ? NULL : transfer_of(syscalls[c->row].nr[ABI_X86_64]);
 
-	if (k->rest.parted)
-		made = make(t, k, false);
-	else if (k->call.row < 0 ||
-		 (!k->rest.before && (ret <= 0 || (uint64_t)ret >= k->call.op[0].want)))
+	if (!d || c->abi != ABI_X86_64 || ret <= 0 || (uint64_t)ret >= c->op[0].want)
 		return false;
-	if (!made && (k->poked || tracee_wakes_in_vain(k->tid)))
+	if (d->how == HOW_MEMORY)
+		return names_file(t->names, c->op[0].file)->type == FILE_CHAR;
+	return d->how != HOW_ALL || c->arg[d->flags] & MSG_WAITALL;
+}
+
+/* At its exit stop, before that of the signal or of the interrupt. at: where that is. */
+bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at)
+{
+	bool half = k->rest.before || may_be_half(t, k, ret);
+	bool made = k->rest.parted && make(t, k, false);
+
+	if (!made && half && (k->poked || tracee_wakes_in_vain(k->tid)))
 		made = make(t, k, false);
 	k->rest.parted = false;
-	k->rest.over = !made; /* it is told like that */
-	if (!made)
-		k->rest.before = 0;
-	return made;
+	if (made)
+		return true;
+	k->rest.before = 0;
+	k->rest.over = k->call.row >= 0 && !k->call.quiet ? at : 0;
+	return false;
 }
 
 /* Something else has come before it was made: it has ended as it had without us. What is

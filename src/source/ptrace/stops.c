@@ -216,7 +216,6 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
-		k->rest.over = false;
 		if (k->rest.on && !k->rest.found) {
 			resume(t, k, 0); /* it has begun before */
 			return;
@@ -235,7 +234,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 	}
 	again_exit(t, k, in.exit.rval);
 	in.exit.rval = rest_exit(k, early_exit(k, in.exit.rval));
-	if (rest_quietly(t, k, in.exit.rval)) {
+	if (rest_quietly(t, k, in.exit.rval, in.instruction_pointer)) {
 		resume(t, k, 0);
 		return;
 	}

@@ -146,9 +146,10 @@ struct rest {
 	bool on;
 	bool found;     /* in the middle, as it was attached to: */
 	int64_t before; /* what it had transferred then, which is not told */
-	bool over;      /* has stopped at its exit, and is told as it ended there */
-	int64_t part;   /* of a vector: bytes of the part that is made alone */
-	bool parted;    /* it has been */
+	uint64_t over; /* where one has stopped at its exit, which is told as it was there
+			*/
+	int64_t part;  /* of a vector: bytes of the part that is made alone */
+	bool parted;   /* it has been */
 	struct made_call call; /* as the program has made it, and what it has returned */
 };
 
@@ -377,7 +378,7 @@ int64_t early_exit(struct task *k, int64_t ret);
 bool rest_may(const struct task *k);
 bool rest_make(struct tracer *t, struct task *k);
 bool rest_found(struct tracer *t, struct task *k);
-bool rest_quietly(struct tracer *t, struct task *k, int64_t ret);
+bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at);
 int64_t rest_undo(struct tracer *t, struct task *k);
 int64_t rest_exit(struct task *k, int64_t ret);
 void rest_died(struct tracer *t, struct task *k);
