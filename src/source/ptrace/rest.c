@@ -89,6 +89,16 @@ static bool is_stream(int fd)
 	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) && type == SOCK_STREAM;
 }
 
+/* /dev/zero, full, random, urandom: admin-guide/devices.txt of the kernel. */
+static bool is_endless(const struct stat *st)
+{
+	enum { MEMORY = 1, ZERO = 5, FULL = 7, RANDOM = 8, URANDOM = 9 };
+	unsigned n = minor(st->st_rdev);
+
+	return S_ISCHR(st->st_mode) && major(st->st_rdev) == MEMORY &&
+	       (n == ZERO || n == FULL || n == RANDOM || n == URANDOM);
+}
+
 /* fd: the same as the task's. Whether it returns nothing before all is transferred. */
 static bool goes_on(int fd, enum how how, uint64_t flags)
 {
@@ -99,7 +109,7 @@ static bool goes_on(int fd, enum how how, uint64_t flags)
 	if (mode < 0 || mode & O_NONBLOCK || flags & MSG_DONTWAIT || fstat(fd, &st) < 0)
 		return false;
 	if (how == HOW_MEMORY)
-		return S_ISCHR(st.st_mode) && major(st.st_rdev) == 1;
+		return is_endless(&st);
 	if (how == HOW_ALL && (!(flags & MSG_WAITALL) || flags & parts))
 		return false;
 	if (S_ISSOCK(st.st_mode))
@@ -177,9 +187,9 @@ static bool set_rest(struct task *k, const struct transfer *d, struct made_call 
 	k->rest.part = 0;
 	if (d->vector)
 		return set_vector(k, d, c);
+	c->arg[d->size] = (uint64_t)(asked(k, d, c) - c->result);
 	if (d->data >= 0)
 		c->arg[d->data] += (uint64_t)c->result;
-	c->arg[d->size] -= (uint64_t)c->result;
 	return true;
 }
 
@@ -247,12 +257,12 @@ static bool may_be_half(const struct tracer *t, const struct task *k, int64_t re
 /* At its exit stop, before that of the signal or of the interrupt. at: where that is. */
 bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at)
 {
-	bool half = k->rest.before || may_be_half(t, k, ret);
+	bool half = k->rest.went || k->rest.before || may_be_half(t, k, ret);
 	bool made = k->rest.parted && make(t, k, false);
 
 	if (!made && half && (k->poked || tracee_wakes_in_vain(k->tid)))
 		made = make(t, k, false);
-	k->rest.parted = false;
+	k->rest.parted = k->rest.went = k->poked = false;
 	if (made)
 		return true;
 	k->rest.before = 0;
@@ -280,6 +290,7 @@ int64_t rest_exit(struct task *k, int64_t ret)
 {
 	struct made_call *c = &k->rest.call;
 
+	k->rest.went = k->rest.on;
 	if (!k->rest.on)
 		return ret;
 	k->rest.on = false;
@@ -290,15 +301,16 @@ int64_t rest_exit(struct task *k, int64_t ret)
 	return c->result > k->rest.before ? c->result - k->rest.before : ret;
 }
 
-/* It has been killed: what is done by then is. At its exit stop. */
+/* It has been killed: at its exit stop. Of a call in the hook the record tells. */
 void rest_died(struct tracer *t, struct task *k)
 {
 	struct made_call now;
 
 	if (!k->rest.on)
 		return;
-	if (tracee_made(k->tid, &now))
-		rest_exit(k, now.result);
-	else
-		rest_undo(t, k);
+	int64_t ret =
+		tracee_made(k->tid, &now) ? rest_exit(k, now.result) : rest_undo(t, k);
+	k->call.noted = false; /* there is nothing more to patch */
+	if (ret > 0)
+		call_leave(t, k, ret, tracer_now(t));
 }

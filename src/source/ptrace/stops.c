@@ -216,8 +216,11 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
-		if (k->rest.on && !k->rest.found) {
-			resume(t, k, 0); /* it has begun before */
+		if (k->rest.on && (!k->rest.found || t->stopping)) {
+			/* It has begun before, and is not to be waited for. */
+			if (t->stopping)
+				ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+			resume(t, k, 0);
 			return;
 		}
 		again_begins(k, now);
@@ -305,11 +308,12 @@ static void answer_launcher(struct tracer *t, struct task *k)
  * then. */
 static void undo_rest(struct tracer *t, struct task *k)
 {
-	int64_t ret = rest_undo(t, k);
+	enum { RESTARTED = -512 };
 
-	if (!ret)
+	if (!k->rest.on)
 		return;
-	call_leave(t, k, ret, tracer_now(t));
+	int64_t ret = rest_undo(t, k);
+	call_leave(t, k, ret > 0 ? ret : RESTARTED, tracer_now(t));
 	dispatch_again(t, k);
 }
 
@@ -353,7 +357,7 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		!tracee_ignores(k->tid, sig))
 		early_undo(k);
 	const bool ours = t->fast && fast_ignores(t, k, sig);
-	if (k->rest.on && !ours && !tracee_ignores(k->tid, sig))
+	if (k->rest.on && (t->stopping || (!ours && !tracee_ignores(k->tid, sig))))
 		undo_rest(t, k);
 	else if (rest_may(k) && (ours || tracee_ignores(k->tid, sig)))
 		rest_make(t, k);

@@ -513,6 +513,7 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 	}
 	fdtab_forget(t->fdtab, &k->fd);
 	k->call.row = -1;
+	k->rest.on = k->poked = false;
 	k->clone_flag = 0;
 	p->comm = tracee_comm(t->names, k->tid);
 	p->started = true;

@@ -150,6 +150,7 @@ struct rest {
 			*/
 	int64_t part;  /* of a vector: bytes of the part that is made alone */
 	bool parted;   /* it has been */
+	bool went;     /* the call that has just ended was a rest */
 	struct made_call call; /* as the program has made it, and what it has returned */
 };
 

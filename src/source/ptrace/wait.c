@@ -64,15 +64,15 @@ static void collect(struct tracer *t, pid_t tid, int status)
 		queue_add(t, k, status);
 }
 
-/* Of a stop that is not taken note of yet: its task. One that cannot get on without us
- * where it is is seen to first. */
-static pid_t seen_to(struct tracer *t, pid_t tid)
+/* Whose stop it is, which is not taken note of yet: one that could not go on from there
+ * without us is seen to first. 0: nobody has stopped; -errno. */
+static pid_t see_to(struct tracer *t, pid_t tid)
 {
 	const int how = WSTOPPED | WNOHANG | WNOWAIT | __WALL;
 	siginfo_t info = { .si_pid = 0 };
 
-	if (waitid(tid ? P_PID : P_ALL, tid, &info, how) < 0 || !info.si_pid)
-		return tid;
+	if (waitid(tid ? P_PID : P_ALL, tid, &info, how) < 0)
+		return -errno;
 	struct task *k = info.si_status == SIGSYS ? task_find(t, info.si_pid) : NULL;
 	if (k)
 		dispatch_met(t, k);
@@ -84,8 +84,8 @@ static int look_at(struct tracer *t, pid_t tid)
 {
 	siginfo_t info = { .si_pid = 0 };
 
-	if (is_outlived(t))
-		tid = seen_to(t, tid);
+	if (is_outlived(t) && (tid = see_to(t, tid)) <= 0)
+		return tid;
 	if (waitid(tid ? P_PID : P_ALL, tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
 		return -errno;
 	if (!info.si_pid)

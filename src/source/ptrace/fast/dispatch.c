@@ -294,7 +294,7 @@ static bool was_sent_back(
 	struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
 	const uint8_t shape = shape_of(t->fast, k->space, r->orig_rax);
-	bool records = shape != SHAPE_FREE && shape != SHAPE_WAIT;
+	bool records = shape != SHAPE_FREE && shape != SHAPE_WAIT && shape != SHAPE_SPARE;
 	uint64_t end = slot_end(&k->slot);
 	bool back = records && k->led == r->rip && k->led_head == end;
 
