@@ -111,6 +111,7 @@ is "kill -9 of the tracer of who makes threads" $n_good 6
 # In the middle of a transfer, which goes on to its end: what is left of it is told.
 halves() {	# how, options...
 	how=$1; shift
+	rm -f halves.json
 	"$HELP/halves" $how ignored 1500 >halves.txt & pid=$!
 	sleep 0.6
 	timeout 10 "$IOPS" attach -q "$@" --json -o halves.json $pid

@@ -222,21 +222,25 @@ static bool make(struct tracer *t, struct task *k, bool found)
 }
 
 /* At a stop for a signal that it ignores, or an interrupt of ours; not that behind an
- * exit stop. Whether the rest is going to be made. */
-bool rest_make(struct tracer *t, struct task *k)
+ * exit stop. */
+void rest_make(struct tracer *t, struct task *k)
 {
 	struct made_call c;
 
 	if (k->rest.on || !tracee_made(k->tid, &c) || c.at == k->rest.over)
-		return false;
+		return;
 	k->rest.before = 0;
-	return make(t, k, k->seized);
+	make(t, k, k->seized);
 }
 
-/* It was in the middle when it was attached to: the rest is a call like others. */
-bool rest_found(struct tracer *t, struct task *k)
+/* At the stop of an interrupt. seized: that by which it was attached to: if it was in the
+ * middle the rest is a call like others, which stops. */
+void rest_interrupted(struct tracer *t, struct task *k, bool seized)
 {
-	return make(t, k, true);
+	if (!seized)
+		rest_make(t, k);
+	else if (k->rest.on || make(t, k, true))
+		dispatch_aside(k);
 }
 
 /* By what is known of the call at hand: whether it may be half done. Many are that return
@@ -270,12 +274,20 @@ bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at)
 	return false;
 }
 
-/* Something else has come before it was made: it has ended as it had without us. What is
- * told of it; 0: nothing. */
-int64_t rest_undo(struct tracer *t, struct task *k)
+/* At its entry stop. Whether it has begun before. When we are to leave it is not waited
+ * for. */
+bool rest_begins(const struct tracer *t, const struct task *k)
 {
-	if (!k->rest.on)
-		return 0;
+	if (!k->rest.on || (k->rest.found && !t->stopping))
+		return false;
+	if (t->stopping)
+		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+	return true;
+}
+
+/* It has not been made, and has ended as it had without us. What is told of it. */
+static int64_t undo(const struct tracer *t, struct task *k)
+{
 	k->rest.on = false;
 	if (!k->rest.found)
 		k->mine.calls -= weight_of(t, &k->rest.call);
@@ -283,6 +295,19 @@ int64_t rest_undo(struct tracer *t, struct task *k)
 	int64_t told = k->rest.call.result - k->rest.before;
 	k->rest.before = 0;
 	return told;
+}
+
+/* Something else has come before it was made. It may have stopped for its entry, and is
+ * over then. */
+void rest_undo(struct tracer *t, struct task *k)
+{
+	enum { RESTARTED = -512 };
+
+	if (!k->rest.on)
+		return;
+	int64_t ret = undo(t, k);
+	call_leave(t, k, ret > 0 ? ret : RESTARTED, tracer_now(t));
+	dispatch_again(t, k);
 }
 
 /* At its exit. What is told of it. */
@@ -308,8 +333,7 @@ void rest_died(struct tracer *t, struct task *k)
 
 	if (!k->rest.on)
 		return;
-	int64_t ret =
-		tracee_made(k->tid, &now) ? rest_exit(k, now.result) : rest_undo(t, k);
+	int64_t ret = tracee_made(k->tid, &now) ? rest_exit(k, now.result) : undo(t, k);
 	k->call.noted = false; /* there is nothing more to patch */
 	if (ret > 0)
 		call_leave(t, k, ret, tracer_now(t));

@@ -216,10 +216,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
-		if (k->rest.on && (!k->rest.found || t->stopping)) {
-			/* It has begun before, and is not to be waited for. */
-			if (t->stopping)
-				ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+		if (rest_begins(t, k)) {
 			resume(t, k, 0);
 			return;
 		}
@@ -304,19 +301,6 @@ static void answer_launcher(struct tracer *t, struct task *k)
 	foresee_stop(t->foresight);
 }
 
-/* The rest of a transfer is not made now. It may have stopped for its entry, and is over
- * then. */
-static void undo_rest(struct tracer *t, struct task *k)
-{
-	enum { RESTARTED = -512 };
-
-	if (!k->rest.on)
-		return;
-	int64_t ret = rest_undo(t, k);
-	call_leave(t, k, ret > 0 ? ret : RESTARTED, tracer_now(t));
-	dispatch_again(t, k);
-}
-
 static bool is_stop(int sig)
 {
 	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
@@ -328,6 +312,32 @@ static bool stops_all(const struct task *k, int sig)
 	struct signal_state is;
 
 	return is_stop(sig) && !tracee_signal(k->tid, sig, &is) && !is.caught;
+}
+
+/* Ignored, were it not for our handler. */
+static bool is_ours(const struct tracer *t, const struct task *k, int sig)
+{
+	return t->fast && fast_ignores(t, k, sig);
+}
+
+/* Without us it would have been thrown away. */
+static bool is_vain(const struct tracer *t, const struct task *k, int sig)
+{
+	return is_ours(t, k, sig) || tracee_ignores(k->tid, sig);
+}
+
+/* What is about to be made again, or has ended half done, goes on if it is in vain. */
+static void before_signal(struct tracer *t, struct task *k, int sig)
+{
+	const bool vain =
+		(k->early.on || k->rest.on || rest_may(k)) && is_vain(t, k, sig);
+
+	if (k->early.on && !vain)
+		early_undo(k);
+	if (k->rest.on && (!vain || t->stopping))
+		rest_undo(t, k);
+	else if (vain)
+		rest_make(t, k);
 }
 
 static void on_signal(struct tracer *t, struct task *k, int sig)
@@ -353,14 +363,7 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		return;
 	}
 	k->process->signals++;
-	if (k->early.on && !(t->fast && fast_ignores(t, k, sig)) &&
-		!tracee_ignores(k->tid, sig))
-		early_undo(k);
-	const bool ours = t->fast && fast_ignores(t, k, sig);
-	if (k->rest.on && (t->stopping || (!ours && !tracee_ignores(k->tid, sig))))
-		undo_rest(t, k);
-	else if (rest_may(k) && (ours || tracee_ignores(k->tid, sig)))
-		rest_make(t, k);
+	before_signal(t, k, sig);
 	trapped = t->fast ? fast_mend(t, k, sig) : 0;
 	if (trapped) {
 		if (trapped > 0)
@@ -372,10 +375,10 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	struct made_call c;
 	const bool waited = tracee_made(k->tid, &c) && early_is(&c);
 	const bool ended = k->again.on || tracee_in_eintr(k->tid);
-	const bool vain = (ended || waited) && (ours || tracee_ignores(k->tid, sig));
+	const bool vain = (ended || waited) && is_vain(t, k, sig);
 	if (!waited || !vain || !early_make(t, k))
 		mend_eintr(t, k, ended && vain);
-	go_on(t, k, ours ? 0 : sig);
+	go_on(t, k, is_ours(t, k, sig) ? 0 : sig);
 }
 
 static void on_event_stop(struct tracer *t, struct task *k, int sig)
@@ -396,7 +399,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	k->poked = false;
 	if (group && !t->stopping) {
 		early_undo(k);
-		undo_rest(t, k);
+		rest_undo(t, k);
 		if (t->fast)
 			fast_mend(t, k, sig);
 		again_never(k);
@@ -408,11 +411,9 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	if (group || !early_make(t, k))
 		mend_eintr(t, k, !group);
 	if (group || t->stopping)
-		undo_rest(t, k);
-	else if (seized && (k->rest.on || rest_found(t, k)))
-		dispatch_aside(k);
-	else if (!seized)
-		rest_make(t, k);
+		rest_undo(t, k);
+	else
+		rest_interrupted(t, k, seized);
 	go_on(t, k, 0);
 }
 

@@ -3,16 +3,21 @@
  *
  *   source.c    open, step, stop, close: the source seen from outside
  *   stops.c     one switch over every stop of a tracee
- *   again.c     calls that our presence has ended, made again; early.c:
- * io_uring_enter(2); rest.c: transfers that were half done call.c      system call entry
- * and exit to operations control.c   calls that are no I/O but change how tracing must go
- * on uring.c     io_uring: requests and answers in shared memory; uring_answer.c aio.c
- * Linux AIO, likewise; aio_answer.c async.c     both as operations; requests.c: those
- * that are not answered yet asked.c     how much vectors and messages ask for program.c
- * which program an exec will run task.c      tasks and processes: birth, exec, death,
- * verification wait.c      which tracee is served next queue.c     tasks that have
- * stopped, in order place.c     on which CPU the tracer runs tracee.c    memory and
- * counters of a stopped task arch/       its registers, and which ABIs its machine has
+ *   rest.c      transfers that our presence has ended half done, made whole
+ *   again.c     calls that our presence has ended, made again; early.c: io_uring_enter(2)
+ *   call.c      system call entry and exit to operations
+ *   control.c   calls that are no I/O but change how tracing must go on
+ *   uring.c     io_uring: requests and answers in shared memory; uring_answer.c
+ *   aio.c       Linux AIO, likewise; aio_answer.c
+ *   async.c     both as operations; requests.c: those that are not answered yet
+ *   asked.c     how much vectors and messages ask for
+ *   program.c   which program an exec will run
+ *   task.c      tasks and processes: birth, exec, death, verification
+ *   wait.c      which tracee is served next
+ *   queue.c     tasks that have stopped, in order
+ *   place.c     on which CPU the tracer runs
+ *   tracee.c    memory and counters of a stopped task
+ *   arch/       its registers, and which ABIs its machine has
  *   filter.c    the seccomp program
  *
  * A file uses only those below it.
@@ -146,11 +151,10 @@ struct rest {
 	bool on;
 	bool found;     /* in the middle, as it was attached to: */
 	int64_t before; /* what it had transferred then, which is not told */
-	uint64_t over; /* where one has stopped at its exit, which is told as it was there
-			*/
-	int64_t part;  /* of a vector: bytes of the part that is made alone */
-	bool parted;   /* it has been */
-	bool went;     /* the call that has just ended was a rest */
+	uint64_t over;  /* where one has stopped at its exit, and is told like that */
+	int64_t part;   /* of a vector: bytes of the part that is made alone */
+	bool parted;    /* it has been */
+	bool went;      /* the call that has just ended was a rest */
 	struct made_call call; /* as the program has made it, and what it has returned */
 };
 
@@ -377,10 +381,11 @@ int64_t early_exit(struct task *k, int64_t ret);
 
 /* rest.c: see there. */
 bool rest_may(const struct task *k);
-bool rest_make(struct tracer *t, struct task *k);
-bool rest_found(struct tracer *t, struct task *k);
+void rest_make(struct tracer *t, struct task *k);
+void rest_interrupted(struct tracer *t, struct task *k, bool seized);
 bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at);
-int64_t rest_undo(struct tracer *t, struct task *k);
+bool rest_begins(const struct tracer *t, const struct task *k);
+void rest_undo(struct tracer *t, struct task *k);
 int64_t rest_exit(struct task *k, int64_t ret);
 void rest_died(struct tracer *t, struct task *k);
 

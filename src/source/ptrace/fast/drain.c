@@ -193,6 +193,7 @@ static bool take_begun(struct tracer *t, struct cursor *c, const struct task *st
 	return sane && (state != REC_ENDED || c->head != s->tail);
 }
 
+/* Also while a pass goes on: nobody is to wait for its end. */
 static void give_room(struct task *k)
 {
 	struct slot *s = &k->slot;
@@ -204,9 +205,7 @@ static void give_room(struct task *k)
 
 static void take(struct tracer *t, struct cursor *c)
 {
-	enum {
-		ROOMS = 8
-	}; /* given while the pass goes on: nobody is to wait for its end */
+	enum { ROOMS = 8 };
 	struct slot *s = &c->task->slot;
 	const uint64_t room = s->tail / (s->size / ROOMS);
 	const struct fast_rec *r = slot_rec(s, s->tail);
