@@ -139,6 +139,7 @@ $(B)/help/hot $(B)/help/hot32 $(B)/help/hot-musl: $(wildcard tests/help/hot*.h)
 $(B)/help/selfview: tests/help/selfcalls.h
 $(B)/help/fsx: $(wildcard tests/help/fsx*.h)
 $(B)/help/flights: $(wildcard tests/help/flights*.h)
+$(B)/help/submits: $(wildcard tests/help/submits*.h)
 $(B)/help/uring $(B)/help/workers $(B)/help/flights: $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) $< -luring -o $@
 $(B)/help/%: tests/help/%.c

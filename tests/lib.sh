@@ -36,6 +36,9 @@ status() {	# name wanted-status command...
 json() {	# file python-expression of j
 	/usr/bin/python3 -c 'import json,sys; j=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
 }
+# For sh -c: a command that begins when its process is traced, however long that takes.
+# shellcheck disable=SC2016
+TRACED='while grep -q "^TracerPid:.0" /proc/$$/status; do sleep 0.02; done; exec "$0" "$@"'
 # Until iops attached to what it was to be: its tracer waits for what the kernel tells.
 # epoll_wait(2) and epoll_pwait(2), on the machine that has eBPF here.
 listens() {	# pid of iops that uses eBPF

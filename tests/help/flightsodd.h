@@ -124,6 +124,21 @@ static void *read_two(void *arg)
 	return NULL;
 }
 
+/* Until its first thread sleeps: proc(5). */
+static void until_asleep(pid_t pid)
+{
+	char path[40], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (state != 'S') {
+		FILE *f = fopen(path, "r");
+		if (!f || fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			_exit(1);
+		fclose(f);
+		usleep(1000);
+	}
+}
+
 /* Another thread reads answers meanwhile: those count for the wait, too. */
 static void read_by_others(void)
 {
@@ -139,6 +154,7 @@ static void read_by_others(void)
 	need(!pthread_create(&t, NULL, read_two, &r), "pthread_create");
 	pid_t pid = fork();
 	if (!pid) {
+		until_asleep(getppid());
 		for (int i = 0; i < 4; i++) {
 			usleep(50000);
 			if (write(p[1], "x", 1) != 1)

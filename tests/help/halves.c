@@ -1,19 +1,22 @@
 /*
  * halves - transfers during which signals come
  *
- *   halves HOW SIGNAL [ms]
+ *   halves HOW SIGNAL [ms [COMMAND]]
  *
- * HOW: write, writev, send, sendfile, recv, random, getrandom; SIGNAL: ignored (by
- * default), or handled; or none, and it all takes so long. Prints what was asked for and
- * what the call has returned, and "wrong" if what has come is not what was sent.
+ * HOW: write, writev, send, sendfile, recv, random, getrandom, or much, which writes more
+ * than one call can; SIGNAL: ignored (by default), or handled; or none, and it all takes
+ * so long. COMMAND: it becomes that in the middle, by a thread. Prints what was asked for
+ * and what the call has returned, and "wrong" if what has come is not what was sent.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -27,6 +30,7 @@ enum { SIZE = 400000, PARTS = 7, MOST = 32 << 20 };
 static char data[SIZE], got[SIZE];
 static int sig;
 static long nap_us = 500;
+static size_t *taken; /* the child's */
 
 static void nap(long us)
 {
@@ -59,7 +63,21 @@ static int taker(int fd)
 		n += (size_t)now;
 		signal_parent();
 	}
+	*taken = n;
 	return memcmp(data, got, n) != 0;
+}
+
+/* Zeros, and many. A signal now and then is enough. */
+static int much_taker(int fd)
+{
+	ssize_t now;
+
+	for (unsigned i = 0; (now = read(fd, data, sizeof(data))) > 0; i++) {
+		*taken += (size_t)now;
+		if (i % 500 == 100)
+			kill(getppid(), sig);
+	}
+	return 0;
 }
 
 static int giver(int fd)
@@ -105,6 +123,28 @@ static ssize_t send_file(int fd)
 	return sendfile(fd, fileno(f), NULL, SIZE);
 }
 
+/* Of one page of zeros, as far as memory goes. */
+static ssize_t write_much(int fd, size_t *asked)
+{
+	*asked = (size_t)3 << 30;
+	char *zeros = mmap(NULL, *asked, PROT_READ,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	fcntl(fd, F_SETPIPE_SZ, 1 << 20);
+	ssize_t n = zeros == MAP_FAILED ? -1 : write(fd, zeros, *asked);
+	munmap(zeros, *asked);
+	return n;
+}
+
+static void *become(void *command)
+{
+	char *argv[] = { command, NULL };
+
+	nap(400000);
+	execv(command, argv);
+	return NULL;
+}
+
 /* Many bytes, as each takes little time; the signals come all the while. */
 static ssize_t random_bytes(int fd, size_t *asked)
 {
@@ -121,7 +161,7 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "";
 	const char *which = argc > 2 ? argv[2] : "";
 	bool in = !strcmp(how, "recv"), random = !strcmp(how, "random"),
-	     get = !strcmp(how, "getrandom");
+	     get = !strcmp(how, "getrandom"), much = !strcmp(how, "much");
 	struct sigaction act = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	int fd[2], status;
 	size_t asked = SIZE;
@@ -135,13 +175,24 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR1, &act, NULL);
 	for (unsigned i = 0; i < SIZE; i++)
 		data[i] = (char)(i * 7 + i / 251);
-	if (!strncmp(how, "write", 5) ? pipe(fd)
-				      : socketpair(AF_UNIX, SOCK_STREAM, 0, fd))
+	taken = mmap(NULL, sizeof(*taken), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (taken == MAP_FAILED ||
+		(!strncmp(how, "write", 5) || much
+				? pipe(fd)
+				: socketpair(AF_UNIX, SOCK_STREAM, 0, fd)))
 		return 1;
 	pid_t child = fork();
 	if (!child) {
 		close(fd[1]);
-		_exit(random || get ? pesterer() : in ? giver(fd[0]) : taker(fd[0]));
+		_exit(random || get ? pesterer()
+			: in        ? giver(fd[0])
+			: much      ? much_taker(fd[0])
+				    : taker(fd[0]));
+	}
+	if (argc > 4) {
+		pthread_t t;
+		pthread_create(&t, NULL, become, argv[4]);
 	}
 	close(fd[0]);
 	if (random || get)
@@ -154,6 +205,8 @@ int main(int argc, char **argv)
 		n = send(fd[1], data, SIZE, MSG_NOSIGNAL);
 	else if (!strcmp(how, "sendfile"))
 		n = send_file(fd[1]);
+	else if (much)
+		n = write_much(fd[1], &asked);
 	else if (in)
 		n = recv(fd[1], got, SIZE, MSG_WAITALL);
 	else if (random || get)
@@ -167,7 +220,8 @@ int main(int argc, char **argv)
 		;
 	printf("%zu %zd%s\n", asked, n,
 		(WIFEXITED(status) && WEXITSTATUS(status)) ||
-				(in && n > 0 && memcmp(data, got, (size_t)n))
+				(in && n > 0 && memcmp(data, got, (size_t)n)) ||
+				(!in && !random && !get && n >= 0 && *taken != (size_t)n)
 			? " wrong"
 			: "");
 	return 0;

@@ -46,6 +46,7 @@ static void patient(void)
 	aio_context_t ctx = setup(8);
 	struct timespec limit = { 0, 500000000 }, from, to;
 	struct io_event e;
+	double took = 1e9;
 
 	if (!pid)
 		for (;;) {
@@ -54,15 +55,20 @@ static void patient(void)
 				_exit(0);
 		}
 	batches(ctx, 8, KINDS);
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	need(!syscall(SYS_io_getevents, ctx, 1, 1, &e, &limit), "a wait is interrupted");
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	double took = (double)(to.tv_sec - from.tv_sec) +
-		      (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+	/* A busy machine makes one of them late, signals that make it longer all. */
+	for (int i = 0; i < 5 && took > 0.9; i++) {
+		clock_gettime(CLOCK_MONOTONIC, &from);
+		need(!syscall(SYS_io_getevents, ctx, 1, 1, &e, &limit),
+			"a wait is interrupted");
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		took = (double)(to.tv_sec - from.tv_sec) +
+		       (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+		need(took > 0.49, "a wait that is too short");
+	}
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	errno = 0;
-	need(took > 0.49 && took < 0.9, "a wait of another length");
+	need(took < 0.9, "a wait of another length");
 }
 
 /* Ends with some under way, whose answers it does not wait for. */

@@ -4,9 +4,11 @@
  * Each wait is to last as long as it should, and to leave its arguments alone. Prints
  * what was not so. A signal that is handled ends it.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,11 +75,18 @@ static long call(long nr, long a, long b, long c, long d, long e, int *kept)
 
 static void wait_by(const char *name, long want, long nr, long a, long b, long c, long d)
 {
-	double from = now();
-	int kept;
-	long got = call(nr, a, b, c, d, 0, &kept);
-	double took = now() - from;
+	double took = 1e9;
+	long got = want;
+	int kept = 1;
 
+	/* A busy machine makes one of them late, signals that make it longer all. */
+	for (int i = 0; i < 5 && got == want && kept && took > 1.5; i++) {
+		bear();
+		double from = now();
+		got = call(nr, a, b, c, d, 0, &kept);
+		took = now() - from;
+		bury();
+	}
 	if (got == -ENOSYS)
 		return;
 	if (got != want || !kept || took < 0.299 || took > 1.5)
@@ -186,7 +195,7 @@ static void threads(void)
 		printf("interrupted: %ld and %ld\n", interrupted[0], interrupted[1]);
 }
 
-enum { STOPS = 4, LONG_MS = 700 };
+enum { STOPS = 4, LONG_MS = 1500 };
 
 /* Until it has not been interrupted for long. */
 static void *count_stops(void *arg)
@@ -203,6 +212,31 @@ static void *count_stops(void *arg)
 	return NULL;
 }
 
+/* Until all threads of it are in one of these states: proc(5). */
+static void await(pid_t pid, const char *states)
+{
+	bool all = false;
+
+	while (!all) {
+		char path[300], state = 0;
+		struct dirent *e;
+		snprintf(path, sizeof(path), "/proc/%d/task", pid);
+		DIR *d = opendir(path);
+		usleep(5000);
+		for (all = d; d && (e = readdir(d));) {
+			snprintf(path, sizeof(path), "/proc/%d/task/%s/stat", pid,
+				e->d_name);
+			FILE *f = *e->d_name != '.' ? fopen(path, "r") : NULL;
+			if (f && fscanf(f, "%*d (%*[^)]) %c", &state) == 1)
+				all = all && strchr(states, state);
+			if (f)
+				fclose(f);
+		}
+		if (d)
+			closedir(d);
+	}
+}
+
 static void stops(void)
 {
 	long interrupted[3] = { 0 };
@@ -214,8 +248,10 @@ static void stops(void)
 	if (!(pid = fork())) {
 		for (int i = 0; i < STOPS; i++) {
 			usleep(200 * 1000);
+			await(me, "S");
 			kill(me, SIGSTOP);
 			usleep(100 * 1000);
+			await(me, "tT");
 			kill(me, SIGCONT);
 		}
 		_exit(0);
@@ -314,8 +350,8 @@ int main(int argc, char **argv)
 						    : threads)();
 		return 0;
 	}
-	bear();
 	all_waits();
+	bear();
 	handled();
 	both();
 	bury();

@@ -120,7 +120,7 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 	is "requests that a thread of the kernel takes are said not to be seen" "$(json u.json '[n["note"] for n in j["run"]["notes"]], j["run"]["complete"]')" "(['io_uring'], False)"
 	for opt in --no-patch --patch-after=40; do
 		for how in batch late threads shared; do
-			sh -c 'sleep 0.4; exec "$0" "$@" >want.json' "$HELP/flights" $how "$DIR/file" & pid=$!
+			sh -c "$TRACED" "$HELP/flights" $how "$DIR/file" >want.json & pid=$!
 			timeout 60 "$IOPS" attach $opt --json -o u.json $pid
 			wait $pid
 			ok "attached to before, $how $opt" /usr/bin/python3 whole.py
@@ -177,7 +177,7 @@ if "$HELP/aio" file >/dev/null 2>&1; then
 	esac
 	for opt in --no-patch --patch-after=40; do
 		for how in plain threads alarmed reap; do
-			sh -c 'sleep 0.4; exec "$0" "$@" >want.json' "$HELP/submits" $how "$DIR/file" 300 & pid=$!
+			sh -c "$TRACED" "$HELP/submits" $how "$DIR/file" 300 >want.json & pid=$!
 			timeout 60 "$IOPS" attach $opt --json -o u.json $pid
 			wait $pid
 			ok "attached to before, Linux AIO, $how $opt" /usr/bin/python3 whole.py

@@ -99,12 +99,30 @@ for mode in $MODES --no-filter; do
 	is "signals that are ignored, in the middle of transfers${mode:+, $mode}" "$all" ""
 	all=
 	for how in write writev send; do
-		"$IOPS" run -q $mode --json -o half.json -- ./halves $how handled >half.txt
-		read -r asked got wrong <half.txt
+		# Who has room again before it looks whether there is a signal goes on.
+		for _ in 1 2 3 4 5; do
+			"$IOPS" run -q $mode --json -o half.json -- ./halves $how handled >half.txt
+			read -r asked got wrong <half.txt
+			[ "$got" = 400000 ] || break
+		done
 		[ "$asked$wrong" = 400000 ] && [ "$got" -gt 0 ] && [ "$got" -lt 400000 ] &&
 			[ "$(json half.json "$whole")" = True ] || all="$all $how"
 	done
 	is "... and such as are handled, which end them" "$all" ""
+	all=
+	for i in 1 2 3 4; do
+		for how in write send sendfile; do
+			"$IOPS" run -q $mode --json -o half.json -- ./halves $how ignored 3000 >half.txt & pid=$!
+			sleep 0.7$i
+			pkill -KILL -o -f "^./halves $how ignored 3000"
+			{ wait $pid; } 2>/dev/null
+			[ $? = 137 ] && [ "$(json half.json "$whole")" = True ] || all="$all $how"
+		done
+		status=$("$IOPS" run -q $mode --json -o half.json -- ./halves write ignored 3000 /bin/true; echo $?)
+		[ "$status" = 0 ] && [ "$(json half.json "$whole")" = True ] || all="$all exec"
+	done
+	is "... whoever is killed in them, or becomes another program" "$all" ""
+	is "... more than a call can take" "$("$IOPS" run -q $mode --json -o half.json -- ./halves much ignored; json half.json "$whole")" "$(printf '3221225472 2147479552\nTrue')"
 done
 
 P=$HELP/ptydrive

@@ -29,20 +29,6 @@ bool early_is(const struct made_call *c)
 	return c->nr == SYS_io_uring_enter;
 }
 
-/* At its entry. */
-void early_begins(const struct tracer *t, struct task *k)
-{
-	const struct uring *r = k->ring;
-
-	if (k->early.on || !r)
-		return;
-	k->early.never = false;
-	k->early.from = hold_vain(t, k);
-	if (!k->early.from)
-		k->early.from = tracer_now(t);
-	k->early.head = uring_word(r->view.cq, r->p.cq_off.head);
-}
-
 /* The answers that are there, of a ring that we cannot read: /proc/PID/fdinfo; -1. */
 static int64_t told_ready(const struct task *k, int fd)
 {
@@ -79,8 +65,9 @@ static bool is_early(const struct tracer *t, const struct task *k, struct made_c
 	return ready >= 0 && ready < (int64_t)(uint32_t)e->arg[ENTER_MIN];
 }
 
-/* With its time as it is left: 1; 0: it has none; -errno. */
-static int shorten(const struct tracer *t, struct task *k, struct made_call *e)
+/* With its time as it is left, least if that is less: 1; 0: it has none; -errno. */
+static int shorten(
+	const struct tracer *t, struct task *k, struct made_call *e, int64_t least)
 {
 	struct timed to;
 	struct timespec asked;
@@ -97,13 +84,53 @@ static int shorten(const struct tracer *t, struct task *k, struct made_call *e)
 	int64_t left = asked.tv_sec * S_NS + asked.tv_nsec;
 	if (k->early.from)
 		left -= (int64_t)(tracer_now(t) - k->early.from);
-	if (left <= 0)
+	left = left < least ? least : left;
+	if (left < 0)
 		return 0;
 	uint64_t at = again_scratch(k, e->stack);
 	to.left = (struct timespec){ left / S_NS, left % S_NS };
 	to.arg.ts = at + offsetof(struct timed, left);
 	e->arg[ENTER_ARG] = at;
 	return !at || tracee_write(k->tid, at, &to, sizeof(to)) < 0 ? -EFAULT : 1;
+}
+
+/* The kernel counts from what is read by now: others may have read some. */
+static void lessen(const struct tracer *t, const struct task *k, struct made_call *e)
+{
+	uint32_t min = (uint32_t)e->arg[ENTER_MIN];
+	uint32_t read = uring_read(t, k, (int)e->arg[ENTER_FD],
+		e->arg[ENTER_FLAGS] & IORING_ENTER_REGISTERED_RING);
+
+	e->arg[ENTER_MIN] = read < min ? min - read : 0;
+}
+
+/*
+ * At its entry. One that the hook has sent back has begun before: it goes on with what is
+ * left of its time, and what others have read since then is no more to come.
+ */
+void early_begins(const struct tracer *t, struct task *k)
+{
+	const struct uring *r = k->ring;
+	struct made_call c, rest;
+
+	if (k->early.on || !r)
+		return;
+	k->early.never = false;
+	k->early.head = uring_word(r->view.cq, r->p.cq_off.head);
+	k->early.from = hold_vain(t, k, &k->early.head);
+	if (!k->early.from) {
+		k->early.from = tracer_now(t);
+		return;
+	}
+	if (t->stopping || !tracee_made(k->tid, &c) || !early_is(&c))
+		return;
+	rest = c;
+	lessen(t, k, &rest);
+	if (shorten(t, k, &rest, 0) < 0 || !memcmp(rest.arg, c.arg, sizeof(c.arg)) ||
+		tracee_make_with(k->tid, &rest) < 0)
+		return;
+	k->early.on = true;
+	k->early.call = c;
 }
 
 /* At a stop behind it. Whether it is going to be made again. */
@@ -117,13 +144,9 @@ bool early_make(const struct tracer *t, struct task *k)
 	struct made_call again = e;
 	if (e.result >= 0)
 		again.arg[ENTER_SUBMIT] = 0;
-	/* The kernel counts from what is read by now: others may have read some. */
-	uint32_t read = uring_read(t, k, (int)e.arg[ENTER_FD],
-		e.arg[ENTER_FLAGS] & IORING_ENTER_REGISTERED_RING);
-	if (read < (uint32_t)e.arg[ENTER_MIN])
-		again.arg[ENTER_MIN] = (uint32_t)e.arg[ENTER_MIN] - read;
+	lessen(t, k, &again);
 	/* Else we would not see its exit. */
-	if (shorten(t, k, &again) <= 0 ||
+	if (shorten(t, k, &again, -1) <= 0 ||
 		(t->stopping && (again.arg[ENTER_SUBMIT] != e.arg[ENTER_SUBMIT] ||
 					again.arg[ENTER_ARG] != e.arg[ENTER_ARG] ||
 					again.arg[ENTER_MIN] != e.arg[ENTER_MIN])) ||

@@ -326,14 +326,16 @@ int64_t rest_exit(struct task *k, int64_t ret)
 	return c->result > k->rest.before ? c->result - k->rest.before : ret;
 }
 
-/* It has been killed: at its exit stop. Of a call in the hook the record tells. */
+/* It has been killed: at its exit stop. Of a call in the hook the record tells. Before
+ * the rest was begun, or at its entry, it has not been made. */
 void rest_died(struct tracer *t, struct task *k)
 {
 	struct made_call now;
 
 	if (!k->rest.on)
 		return;
-	int64_t ret = tracee_made(k->tid, &now) ? rest_exit(k, now.result) : undo(t, k);
+	bool made = tracee_made(k->tid, &now) && now.result != -ENOSYS;
+	int64_t ret = made ? rest_exit(k, now.result) : undo(t, k);
 	k->call.noted = false; /* there is nothing more to patch */
 	if (ret > 0)
 		call_leave(t, k, ret, tracer_now(t));

@@ -345,7 +345,7 @@ static int ptrace_step(struct source *base, struct sink *to)
 	t->sink = to;
 	tell_found(t);
 	int got = wait_next(t, &k);
-	stops_tick(t);
+	part_tick(t);
 	if (got == -EINTR)
 		return over(t) ? 0 : 1;
 	if (!got && t->launch && !t->ended && !t->launch->ended) {
@@ -382,7 +382,7 @@ static int ptrace_close(struct source *base)
 	while (t->ntasks && ((got = wait_next(t, &k)) > 0 || got == -EINTR)) {
 		if (got > 0)
 			stops_dispatch(t, k);
-		stops_tick(t);
+		part_tick(t);
 	}
 	free(t->found);
 	tracer_free(t);

@@ -14,8 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FEW_TASKS = 256, TICK_NS = 5 * 1000 * 1000 };
-static const uint64_t LATE_NS = 200 * 1000 * 1000;
+enum { FEW_TASKS = 256 };
 
 /* ESRCH all over: a stopped task may be killed at any moment. Its end will be told. */
 static void resume(struct tracer *t, struct task *k, int sig)
@@ -33,104 +32,24 @@ static void listen_on(struct tracer *t, struct task *k)
 	queue_resumed(t, k);
 }
 
-/* It makes no more requests. */
-static void leave_async(struct tracer *t, struct task *k)
-{
-	if (!t->awaited)
-		return;
-	uring_leave(t, k);
-	if (k->exiting)
-		return;
-	uring_exits(t, k);
-	control_look(t, k);
-}
-
-/* It goes: the last of its process takes what is under way with it. What the kernel still
- * does for a task that ends is done by the time that it is told to have ended. */
-static void end_async(struct tracer *t, const struct task *k)
-{
-	if (t->awaited && k->process->ntasks == 1)
-		control_forget(t, k->process);
-}
-
-/* Only ever from a stop that we have seen: else its signal would be lost. */
-static void detach(struct tracer *t, struct task *k, int sig)
-{
-	task_flush(t, k);
-	leave_async(t, k);
-	end_async(t, k);
-	if (!k->exiting)
-		task_verdict(t, k);
-	task_paths(t, k);
-	ptrace(PTRACE_DETACH, k->tid, 0, sig);
-	task_drop(t, k);
-}
-
-/* Those that share memory stand until all of them do: then it can be restored. */
-struct group {
-	struct space *space;
-	struct task **task;
-	unsigned n, running;
-};
-
-static void add_to_group(struct tracer *t, struct task *k, void *arg)
-{
-	struct group *g = arg;
-
-	(void)t;
-	if (k->space != g->space)
-		return;
-	if (k->waits && k->state == TASK_STOPPED)
-		g->task[g->n++] = k;
-	else
-		g->running += !k->exiting;
-}
-
-static void detach_group(struct tracer *t, struct space *s, bool late)
-{
-	struct group g = { .space = s, .task = calloc(t->ntasks, sizeof(*g.task)) };
-
-	if (!g.task)
-		return;
-	tasks_each(t, add_to_group, &g);
-	if (g.n && (!g.running || late)) {
-		for (unsigned i = 0; i < g.n; i++)
-			dispatch_leave(t, g.task[i]);
-		if (g.running)
-			s->left = true;
-		else if (!s->left)
-			dispatch_restore(t, g.task, g.n);
-		for (unsigned i = 0; i < g.n; i++)
-			if (g.task[i]->state == TASK_STOPPED)
-				detach(t, g.task[i], 0);
-	}
-	free(g.task);
-}
-
-/* Stopping for so long that something must stand in the way. */
-static bool is_late(const struct tracer *t)
-{
-	return tracer_now(t) - t->stopping_ns > LATE_NS;
-}
-
 static void go_on(struct tracer *t, struct task *k, int sig)
 {
 	if (!t->stopping) {
 		resume(t, k, sig);
 	} else if (k->exiting || (!dispatch_holds(t, k) && !dispatch_owes(k))) {
-		detach(t, k, sig);
+		part_task(t, k, sig);
 	} else if (!dispatch_stands(k)) {
 		/* A signal that waits makes it stop by itself; an interrupt would come
 		 * before that one, for ever. */
 		if (k->status >> 16 != PTRACE_EVENT_STOP)
 			ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 		resume(t, k, sig);
-	} else if (k->lender && !is_late(t)) {
+	} else if (k->lender && !part_late(t, k->space)) {
 		resume(t, k, sig); /* its parent cannot stop before it has gone on */
 	} else {
 		k->waits = true;
 		if (t->ntasks < FEW_TASKS)
-			detach_group(t, k->space, false);
+			part_group(t, k->space);
 	}
 }
 
@@ -140,7 +59,7 @@ static void on_exit_stop(struct tracer *t, struct task *k)
 	if (t->fast)
 		mend_dead(t, k);
 	call_died(t, k);
-	leave_async(t, k);
+	part_async(t, k);
 	task_exiting(t, k);
 	go_on(t, k, 0);
 }
@@ -176,7 +95,7 @@ static void entered(
 		k->process->started = true; /* even if it is the command itself */
 		task_note(t, k, NOTE_HANDED, k->call.row);
 		dispatch_leave(t, k);
-		detach(t, k, 0);
+		part_task(t, k, 0);
 		return;
 	}
 	go_on(t, k, 0);
@@ -508,8 +427,8 @@ int stops_dispatch(struct tracer *t, struct task *k)
 	if (!WIFSTOPPED(k->status)) {
 		if (t->fast)
 			drain_task(t, k);
-		leave_async(t, k);
-		end_async(t, k);
+		part_async(t, k);
+		part_requests(t, k);
 		task_gone(t, k, k->status);
 		if (t->fast)
 			tasks_each(t, release_held, NULL);
@@ -557,44 +476,4 @@ void stops_detach_all(struct tracer *t)
 	t->stopping = true;
 	t->stopping_ns = tracer_now(t);
 	tasks_each(t, task_interrupt, NULL);
-}
-
-struct waiting {
-	struct space **space;
-	unsigned n;
-};
-
-static void add_space(struct tracer *t, struct task *k, void *arg)
-{
-	struct waiting *w = arg;
-
-	(void)t;
-	if (!k->waits)
-		return;
-	for (unsigned i = 0; i < w->n; i++)
-		if (w->space[i] == k->space)
-			return;
-	w->space[w->n++] = k->space;
-}
-
-/*
- * Now and then while stopping. A parent that sleeps in vfork(2) stops only when its child
- * has gone on: if that takes long the code stays patched, which does no harm.
- */
-void stops_tick(struct tracer *t)
-{
-	uint64_t now = t->stopping && t->dispatch ? tracer_now(t) : 0;
-
-	if (now < t->tick_ns || !now)
-		return;
-	t->tick_ns = now + TICK_NS;
-	bool late = is_late(t);
-	struct waiting w = { .space = calloc(t->ntasks + 1, sizeof(*w.space)) };
-	if (w.space)
-		tasks_each(t, add_space, &w);
-	for (unsigned i = 0; i < w.n; i++)
-		detach_group(t, w.space[i], late);
-	free(w.space);
-	if (late)
-		tasks_each(t, task_interrupt, NULL);
 }

@@ -3,6 +3,7 @@
  *
  *   source.c    open, step, stop, close: the source seen from outside
  *   stops.c     one switch over every stop of a tracee
+ *   part.c      tasks that are let go, alone or together
  *   rest.c      transfers that our presence has ended half done, made whole
  *   again.c     calls that our presence has ended, made again; early.c: io_uring_enter(2)
  *   call.c      system call entry and exit to operations
@@ -247,9 +248,10 @@ struct tracer {
 	bool stopping; /* detach from all */
 	bool dispatch; /* calls can be dispatched: fast/dispatch.c */
 	uint64_t stopping_ns, tick_ns;
-	bool halted;  /* cannot detach: only stop counting */
-	long options; /* of PTRACE_SEIZE */
-	bool ended;   /* the command has ended */
+	unsigned looks; /* while stopping, at what still runs */
+	bool halted;    /* cannot detach: only stop counting */
+	long options;   /* of PTRACE_SEIZE */
+	bool ended;     /* the command has ended */
 	uint64_t ended_ns;
 	char no_patch[100];          /* why there is no fast path; "" if there is */
 	struct fast *fast;           /* NULL: all operations stop */
@@ -446,7 +448,7 @@ void dispatch_aside(struct task *k);
 /* fast/hold.c: see there. */
 void hold_await(struct tracer *t, struct task *k, void *who);
 void hold_began(const struct tracer *t, struct task *k);
-uint64_t hold_vain(const struct tracer *t, struct task *k);
+uint64_t hold_vain(const struct tracer *t, struct task *k, uint32_t *read);
 
 /* fast/calls.c, fast/setup.c: for it. */
 void fast_entries(uint8_t out[NENTRIES]);
@@ -521,9 +523,16 @@ void place_settle(struct place *p);
 void place_part(struct place *p, pid_t tid);
 void place_free(struct place *p);
 
+/* part.c. Only ever from a stop that we have seen: else its signal would be lost. */
+void part_async(struct tracer *t, struct task *k);
+void part_requests(struct tracer *t, const struct task *k);
+void part_task(struct tracer *t, struct task *k, int sig);
+void part_group(struct tracer *t, struct space *s);
+bool part_late(const struct tracer *t, const struct space *s);
+void part_tick(struct tracer *t);
+
 /* stops.c */
 int stops_dispatch(struct tracer *t, struct task *k);
 void stops_detach_all(struct tracer *t);
-void stops_tick(struct tracer *t);
 
 #endif

@@ -131,7 +131,6 @@ struct grave {
 };
 
 /* The file that all slots of an address space and of copies of it live in. */
-
 struct rings {
 	unsigned refs;
 	struct grave *grave;
@@ -148,6 +147,7 @@ struct rings {
 struct space {
 	unsigned refs;
 	unsigned asleep; /* tasks of it that have lent it: vfork(2) */
+	unsigned awake;  /* the last of t->looks that did not find all of it asleep */
 	uint8_t state;
 	bool locked;      /* by a filter of its own: nothing more can be mapped */
 	bool barrier;     /* membarrier(2) works */

@@ -46,14 +46,15 @@ void hold_began(const struct tracer *t, struct task *k)
 	memcpy(&k->early.head, (const uint8_t *)r + R_RING_READ, sizeof(k->early.head));
 }
 
-/* When that began which the hook has sent back, as it had been woken for nothing; 0: that
- * is not so. */
-uint64_t hold_vain(const struct tracer *t, struct task *k)
+/* When that began which the hook has sent back, as it had been woken for nothing, and how
+ * far the answers were read then; 0: that is not so. */
+uint64_t hold_vain(const struct tracer *t, struct task *k, uint32_t *read)
 {
 	uint64_t tsc = k->slot.ctl ? k->slot.ctl->vain : 0;
 
 	if (!tsc)
 		return 0;
 	k->slot.ctl->vain = 0;
+	*read = (uint32_t)k->slot.ctl->vain_read;
 	return fast_then(t, tsc);
 }

@@ -533,6 +533,8 @@ hook_ring_vain:
 	jrcxz	7f
 	movq	CTL(C_REC), %r11
 	movl	$REC_NONE, R_STATE(%r11)
+	movl	R_RING_READ(%r11), %ecx
+	movq	%rcx, CTL(C_VAIN_READ)
 	movq	R_T0(%r11), %rcx
 	movq	%rcx, CTL(C_VAIN)
 	movq	CTL(C_RAX), %rax

@@ -136,6 +136,7 @@
 #define C_SALT        0x200 /* of the process, for the keys of its contexts */
 #define C_RESULT      0x208
 #define C_VAIN        0x210 /* time stamp of the wait that is to be made again; 0: none */
+#define C_VAIN_READ   0x218 /* ... the head of the answers then */
 
 /* A record; what the shapes add begins at R_MORE. */
 #define R_T0          0x00
@@ -211,7 +212,7 @@ struct fast_ctl {
 	} uring;
 	uint64_t set;
 	uint8_t stat[C_SALT - C_STAT];
-	uint64_t salt, result, vain;
+	uint64_t salt, result, vain, vain_read;
 };
 
 struct told_iocb {

@@ -399,8 +399,9 @@ bool uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)
 	return false;
 }
 
-uint64_t hold_vain(const struct tracer *t, struct task *k)
+uint64_t hold_vain(const struct tracer *t, struct task *k, uint32_t *read)
 {
+	(void)read;
 	(void)t;
 	(void)k;
 	return 0;

@@ -24,6 +24,7 @@ _Static_assert(offsetof(struct fast_ctl, statx) == C_STATX &&
 		       offsetof(struct fast_ctl, salt) == C_SALT &&
 		       offsetof(struct fast_ctl, result) == C_RESULT &&
 		       offsetof(struct fast_ctl, vain) == C_VAIN &&
+		       offsetof(struct fast_ctl, vain_read) == C_VAIN_READ &&
 		       sizeof(struct fast_ctl) <= KNOWN_OFFSET,
 	"... and about control words");
 _Static_assert(RING_FROM + RING_MAX + RING_SLACK <= AIO_OFFSET &&

@@ -1,0 +1,151 @@
+/*
+ * part.c - tasks that are let go: alone, or all that share their memory together
+ */
+#include "tracer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TICK_NS = 5 * 1000 * 1000, LOOKS = 20 };
+static const uint64_t LATE_NS = 200 * 1000 * 1000;
+static const uint64_t MOST_NS = UINT64_C(5000) * 1000 * 1000;
+
+/* It makes no more requests. */
+void part_async(struct tracer *t, struct task *k)
+{
+	if (!t->awaited)
+		return;
+	uring_leave(t, k);
+	if (k->exiting)
+		return;
+	uring_exits(t, k);
+	control_look(t, k);
+}
+
+/* It goes: the last of its process takes what is under way with it. What the kernel still
+ * does for a task that ends is done by the time that it is told to have ended. */
+void part_requests(struct tracer *t, const struct task *k)
+{
+	if (t->awaited && k->process->ntasks == 1)
+		control_forget(t, k->process);
+}
+
+/* Only ever from a stop that we have seen: else its signal would be lost. */
+void part_task(struct tracer *t, struct task *k, int sig)
+{
+	task_flush(t, k);
+	part_async(t, k);
+	part_requests(t, k);
+	if (!k->exiting)
+		task_verdict(t, k);
+	task_paths(t, k);
+	ptrace(PTRACE_DETACH, k->tid, 0, sig);
+	task_drop(t, k);
+}
+
+/* Those that share memory stand until all of them do: then it can be restored. */
+struct group {
+	struct space *space;
+	struct task **task;
+	unsigned n, running;
+};
+
+static void add_to_group(struct tracer *t, struct task *k, void *arg)
+{
+	struct group *g = arg;
+
+	(void)t;
+	if (k->space != g->space)
+		return;
+	if (k->waits && k->state == TASK_STOPPED)
+		g->task[g->n++] = k;
+	else
+		g->running += !k->exiting;
+}
+
+/* What runs on has been asked to stop, and sleeps where it cannot: all of it at each look
+ * of many. Who has no turn on a busy machine, or has stopped and waits for us, does not.
+ */
+bool part_late(const struct tracer *t, const struct space *s)
+{
+	const uint64_t since = tracer_now(t) - t->stopping_ns;
+
+	return since > MOST_NS || (since > LATE_NS && t->looks - s->awake > LOOKS);
+}
+
+void part_group(struct tracer *t, struct space *s)
+{
+	struct group g = { .space = s, .task = calloc(t->ntasks, sizeof(*g.task)) };
+
+	if (!g.task)
+		return;
+	tasks_each(t, add_to_group, &g);
+	if (g.n && (!g.running || part_late(t, s))) {
+		for (unsigned i = 0; i < g.n; i++)
+			dispatch_leave(t, g.task[i]);
+		if (g.running)
+			s->left = true;
+		else if (!s->left)
+			dispatch_restore(t, g.task, g.n);
+		for (unsigned i = 0; i < g.n; i++)
+			if (g.task[i]->state == TASK_STOPPED)
+				part_task(t, g.task[i], 0);
+	}
+	free(g.task);
+}
+
+static void look(struct tracer *t, struct task *k, void *arg)
+{
+	(void)arg;
+	if (k->space && !k->exiting && k->state != TASK_STOPPED &&
+		(k->state == TASK_QUEUED || strchr("RtT", process_state(k->tid))))
+		k->space->awake = t->looks;
+}
+
+static void interrupt_late(struct tracer *t, struct task *k, void *arg)
+{
+	if (k->space && part_late(t, k->space))
+		task_interrupt(t, k, arg);
+}
+
+struct waiting {
+	struct space **space;
+	unsigned n;
+};
+
+static void add_space(struct tracer *t, struct task *k, void *arg)
+{
+	struct waiting *w = arg;
+
+	(void)t;
+	if (!k->waits)
+		return;
+	for (unsigned i = 0; i < w->n; i++)
+		if (w->space[i] == k->space)
+			return;
+	w->space[w->n++] = k->space;
+}
+
+/*
+ * Now and then while stopping. A parent that sleeps in vfork(2) stops only when its child
+ * has gone on: if that takes long the code stays patched, which does no harm.
+ */
+void part_tick(struct tracer *t)
+{
+	uint64_t now = t->stopping && t->dispatch ? tracer_now(t) : 0;
+
+	if (now < t->tick_ns || !now)
+		return;
+	t->tick_ns = now + TICK_NS;
+	if (now - t->stopping_ns > LATE_NS / 2) {
+		t->looks++;
+		tasks_each(t, look, NULL);
+	}
+	struct waiting w = { .space = calloc(t->ntasks + 1, sizeof(*w.space)) };
+	if (w.space)
+		tasks_each(t, add_space, &w);
+	for (unsigned i = 0; i < w.n; i++)
+		part_group(t, w.space[i]);
+	free(w.space);
+	tasks_each(t, interrupt_late, NULL);
+}
