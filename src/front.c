@@ -436,10 +436,11 @@ static pid_t use_up_id(void)
 	return pid;
 }
 
-/* A tracer whose id will do: launch.h. Ids are given in turn, so one comes soon. */
+/* A tracer whose id will do: launch.h. Ids are given in turn, so one comes soon, unless
+ * others that fork all the time are quicker: they take most that would do. */
 static pid_t fork_guard(void)
 {
-	enum { TRIES = 2000 };
+	enum { TRIES = 8000 };
 
 	for (int i = 0; i < TRIES; i++) {
 		if (launch_guard_byte(use_up_id() + 1) < 0)
