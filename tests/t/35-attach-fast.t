@@ -10,6 +10,7 @@ case $("$IOPS" run --json -o p.json true; json p.json 'j["run"]["fast_path"]') i
 *) skip_all "there is no fast path here" ;;
 esac
 
+AS=	# by what it is run
 begin() {	# arguments of mixed
 	rm -f mixed.txt; $AS "$HELP/mixed" "$@" >mixed.txt & pid=$!
 	while [ ! -s mixed.txt ]; do sleep 0.05; done
@@ -63,9 +64,9 @@ kill -KILL $pid; wait $pid 2>/dev/null
 # On a machine that is busy with others it has its turn only now and then: what takes long
 # to stop is waited for.
 if command -v chrt >/dev/null; then
-	n_good=0
+	n_good=0 AS="chrt -i 0"
 	for _ in 1 2 3 4 5; do
-		AS="chrt -i 0" begin -f 16 60
+		begin -f 16 60
 		before=$(first)
 		"$IOPS" attach -q --json -o busy.json $pid & tracer=$!
 		sleep 0.8
@@ -78,6 +79,7 @@ if command -v chrt >/dev/null; then
 		[ "$(clean) $(json busy.json "$all_verified")" = "$before True" ] && n_good=$((n_good + 1))
 		kill -KILL $pid; wait $pid $busy
 	done 2>/dev/null
+	AS=
 	is "nothing is left where others have nearly all of the time" $n_good 5
 else
 	skip "no chrt here"

@@ -127,7 +127,7 @@ void early_begins(const struct tracer *t, struct task *k)
 	rest = c;
 	lessen(t, k, &rest);
 	if (shorten(t, k, &rest, 0) < 0 || !memcmp(rest.arg, c.arg, sizeof(c.arg)) ||
-		tracee_make_with(k->tid, &rest) < 0)
+		tracee_make_over(k->tid, &rest) < 0)
 		return;
 	k->early.on = true;
 	k->early.call = c;

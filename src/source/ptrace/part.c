@@ -70,7 +70,7 @@ bool part_late(const struct tracer *t, const struct space *s)
 {
 	const uint64_t since = tracer_now(t) - t->stopping_ns;
 
-	return since > MOST_NS || (since > LATE_NS && t->looks - s->awake > LOOKS);
+	return since > MOST_NS || (since > LATE_NS && t->looks - s->looked > LOOKS);
 }
 
 void part_group(struct tracer *t, struct space *s)
@@ -94,12 +94,19 @@ void part_group(struct tracer *t, struct space *s)
 	free(g.task);
 }
 
+/* Whether it stops, or has stopped or ended, as soon as it or we have a turn. */
+static bool will_stop(const struct task *k)
+{
+	char state = k->state == TASK_QUEUED ? 't' : process_state(k->tid);
+
+	return !state || strchr("RtT", state);
+}
+
 static void look(struct tracer *t, struct task *k, void *arg)
 {
 	(void)arg;
-	if (k->space && !k->exiting && k->state != TASK_STOPPED &&
-		(k->state == TASK_QUEUED || strchr("RtT", process_state(k->tid))))
-		k->space->awake = t->looks;
+	if (k->space && !k->exiting && k->state != TASK_STOPPED && will_stop(k))
+		k->space->looked = t->looks;
 }
 
 static void interrupt_late(struct tracer *t, struct task *k, void *arg)

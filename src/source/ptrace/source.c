@@ -64,11 +64,13 @@ static void begin_fast(struct tracer *t, struct task *k, void *arg)
 /* The fast path, or why not. What is traced already gets what it takes. */
 static void patch(struct tracer *t, const struct source_args *args)
 {
+	const bool guarded = args->launch || launch_guard_byte(getpid()) >= 0;
 	const char *why = !args->patch_after ? "--no-patch"
-			  : !args->launch    ? ""
-			  : !args->filter    ? "--no-filter"
-			  : !t->filter       ? "a set-id program"
-					     : "";
+			  : !guarded ? "the tracer got no process id that can guard it"
+			  : !args->launch ? ""
+			  : !args->filter ? "--no-filter"
+			  : !t->filter    ? "a set-id program"
+					  : "";
 
 	t->dispatch = !args->launch || (t->filter && fast_may_dispatch(args->want) &&
 					       !ignores(SIGSYS) && !ignores(SIGTRAP));

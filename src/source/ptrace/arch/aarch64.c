@@ -96,13 +96,6 @@ int tracee_make_again(pid_t tid, const struct made_call *c)
 	return -ENOSYS;
 }
 
-int tracee_make_with(pid_t tid, const struct made_call *c)
-{
-	(void)tid;
-	(void)c;
-	return -ENOSYS;
-}
-
 int tracee_make_over(pid_t tid, const struct made_call *c)
 {
 	(void)tid;

@@ -61,8 +61,8 @@ bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value);
 /*
  * A call, at its exit and before the program goes on. made: false where it stands behind
  * none, or its ABI keeps too little of it. again: it is made with the arguments as they
- * are there; with: likewise, at its entry. over: these and the result are as they are
- * there; undo: likewise, where it was to be made again, but has not been. 0 or -errno.
+ * are there. over: these and the result are as they are there, at its entry also; undo:
+ * likewise, where it was to be made again, but has not been. 0 or -errno.
  */
 struct made_call {
 	int nr;
@@ -71,7 +71,6 @@ struct made_call {
 };
 bool tracee_made(pid_t tid, struct made_call *c);
 int tracee_make_again(pid_t tid, const struct made_call *c);
-int tracee_make_with(pid_t tid, const struct made_call *c);
 int tracee_make_over(pid_t tid, const struct made_call *c);
 int tracee_make_undo(pid_t tid, const struct made_call *c);
 

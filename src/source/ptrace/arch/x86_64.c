@@ -169,11 +169,6 @@ int tracee_make_again(pid_t tid, const struct made_call *c)
 	return set_made(tid, c, -2);
 }
 
-int tracee_make_with(pid_t tid, const struct made_call *c)
-{
-	return set_made(tid, c, 0);
-}
-
 int tracee_make_over(pid_t tid, const struct made_call *c)
 {
 	return set_made(tid, c, 0);

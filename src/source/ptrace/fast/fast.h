@@ -147,7 +147,7 @@ struct rings {
 struct space {
 	unsigned refs;
 	unsigned asleep; /* tasks of it that have lent it: vfork(2) */
-	unsigned awake;  /* the last of t->looks that did not find all of it asleep */
+	unsigned looked; /* the last of t->looks that found one of it that will stop */
 	uint8_t state;
 	bool locked;      /* by a filter of its own: nothing more can be mapped */
 	bool barrier;     /* membarrier(2) works */
