@@ -7,31 +7,24 @@
 #include "iops/stats.h"
 #include "iops/groups.h"
 #include "iops/layer.h"
-#include "iops/map.h"
 #include "iops/sink.h"
+#include "bundle.h"
 #include "notice.h"
+#include "rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DIRECT = 1 << 22, PID_CACHE = 64 };
-
-/* Rows of one dimension. */
-struct table {
-	struct row *row;
-	size_t n, cap;
-	uint32_t *direct; /* by key[0] where that is a small id: place, plus 1 */
-	size_t ndirect;
-	struct map index; /* key -> place, plus 1, of all other keys */
-	size_t last;      /* where the operation before went: often the same place */
-};
+enum { PID_CACHE = 64 };
 
 struct stats {
 	struct sink sink;
 	struct names *names;
 	unsigned dims;
 	struct table table[NDIMS];
+	struct bundles *bundles;
+	const struct bundle_sum *latest; /* of the operation before, or NULL */
 	struct proc *proc;
 	size_t nproc, capproc;
 	struct map pids; /* pid -> place of its newest process, plus 1 */
@@ -52,21 +45,6 @@ struct stats {
 	unsigned own_only; /* layers of which only these are wanted */
 };
 
-/* Room for one more in a growing array. */
-static int room(void *array, size_t n, size_t *cap, size_t size)
-{
-	if (n < *cap)
-		return 0;
-
-	size_t more = *cap ? 2 * *cap : 16;
-	void *bigger = realloc(*(void **)array, more * size);
-	if (!bigger)
-		return -ENOMEM;
-	*(void **)array = bigger;
-	*cap = more;
-	return 0;
-}
-
 /* The place of the newest process of that id, plus 1; 0: it was never told of. */
 static size_t proc_known(const struct stats *s, pid_t pid)
 {
@@ -85,7 +63,7 @@ static int64_t proc_at(struct stats *s, pid_t pid, bool fresh)
 
 	size_t at = fresh ? 0 : map_get(&s->pids, pid, s->run);
 	if (!at) {
-		if (room(&s->proc, s->nproc, &s->capproc, sizeof(*s->proc)) < 0 ||
+		if (rows_room(&s->proc, s->nproc, &s->capproc, sizeof(*s->proc)) < 0 ||
 			map_put(&s->pids, pid, s->run, s->nproc + 1) < 0)
 			return -ENOMEM;
 		s->proc[s->nproc] =
@@ -171,60 +149,6 @@ static void key_of(struct stats *s, enum dim dim, const struct op *op, uint64_t 
 	}
 }
 
-/* Room for one more id in the direct table, which grows as ids do. */
-static int reach(struct table *t, uint64_t id)
-{
-	size_t n = t->ndirect ? 2 * t->ndirect : 64;
-
-	if (id < t->ndirect)
-		return 0;
-	while (n <= id)
-		n *= 2;
-	uint32_t *more = realloc(t->direct, n * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	memset(more + t->ndirect, 0, (n - t->ndirect) * sizeof(*more));
-	t->direct = more;
-	t->ndirect = n;
-	return 0;
-}
-
-static struct row *row_new(struct table *t, const uint64_t key[2], bool small)
-{
-	if (room(&t->row, t->n, &t->cap, sizeof(*t->row)) < 0 ||
-		(small ? reach(t, key[0])
-		       : map_put(&t->index, key[0], key[1], t->n + 1)) < 0)
-		return NULL;
-	if (small)
-		t->direct[key[0]] = t->n + 1;
-	t->row[t->n] = (struct row){ .key = { key[0], key[1] } };
-	t->last = t->n++;
-	return &t->row[t->last];
-}
-
-/* A row that is not in the direct table: by the index, or new. */
-static __attribute__((noinline)) struct row *row_apart(
-	struct table *t, const uint64_t key[2])
-{
-	bool small = !key[1] && key[0] < MAX_DIRECT;
-	size_t at = small ? 0 : map_get(&t->index, key[0], key[1]);
-
-	if (!at)
-		return row_new(t, key, small);
-	t->last = at - 1;
-	return &t->row[at - 1];
-}
-
-static inline struct row *row_of(struct table *t, const uint64_t key[2])
-{
-	size_t at = key[1] || key[0] >= t->ndirect ? 0 : t->direct[key[0]];
-
-	if (!at)
-		return row_apart(t, key);
-	t->last = at - 1;
-	return &t->row[at - 1];
-}
-
 /* posix: sequential is beyond the last byte of before, consecutive right behind it. */
 static void access_add(struct access *a, const struct op *op, unsigned run)
 {
@@ -246,7 +170,7 @@ static void access_add(struct access *a, const struct op *op, unsigned run)
 		a->extent = end;
 }
 
-static int file_add(struct stats *s, struct row *r, const struct op *op)
+static int file_add(struct stats *s, struct row *r, const struct op *op, unsigned type)
 {
 	if (op->ret < 0 || op->call & OP_SUM ||
 		(op->kind != OP_READ && op->kind != OP_WRITE))
@@ -254,9 +178,7 @@ static int file_add(struct stats *s, struct row *r, const struct op *op)
 	if (!r->access && !(r->access = calloc(2, sizeof(*r->access))))
 		return -ENOMEM;
 	access_add(&r->access[op->kind == OP_WRITE], op, s->run);
-	if (op->kind == OP_READ && op->ret == 0 && op->want &&
-		names_file(s->names, op->file)->type == FILE_REGULAR)
-		r->eof++;
+	r->eof += op->kind == OP_READ && op->ret == 0 && op->want && type == FILE_REGULAR;
 	return 0;
 }
 
@@ -273,8 +195,6 @@ static int table_add(
 		return -ENOMEM;
 	struct series *to = series_of(&r->series[op_kind_class(op->kind)]);
 	int err = to ? series_add_at(to, op, at) : -ENOMEM;
-	if (!err && dim == DIM_FILE)
-		err = file_add(s, r, op);
 	/* The first side came just before: it went to the row that was last. */
 	if (!err && op->call & OP_SECOND && t->last == before)
 		err = (to = series_of(&r->pair)) ? series_add_at(to, op, at) : -ENOMEM;
@@ -288,7 +208,7 @@ int stats_add_fault(struct stats *s, const struct fault *f)
 			s->fault[i].count += f->count;
 			return 0;
 		}
-	if (room(&s->fault, s->nfault, &s->capfault, sizeof(*s->fault)) < 0)
+	if (rows_room(&s->fault, s->nfault, &s->capfault, sizeof(*s->fault)) < 0)
 		return -ENOMEM;
 	s->fault[s->nfault++] = *f;
 	return 0;
@@ -300,7 +220,7 @@ static int fault_add(struct stats *s, const struct op *op)
 		s, &(struct fault){ op->call & OP_CALL, (int)-(uint64_t)op->ret, 1 });
 }
 
-static void totals_add(struct stats *s, const struct op *op)
+static void totals_add(struct stats *s, const struct op *op, unsigned type)
 {
 	struct totals *t = &s->totals;
 	uint64_t n = op->call & OP_SUM ? op->want : 1;
@@ -315,7 +235,7 @@ static void totals_add(struct stats *s, const struct op *op)
 		o->bytes += op->ret;
 		t->pair[octave].operations += !!(op->call & OP_SECOND);
 	}
-	switch (names_file(s->names, op->file)->type) {
+	switch (type) {
 	case FILE_PIPE:
 	case FILE_SOCKET:
 	case FILE_TTY:
@@ -345,11 +265,70 @@ static int put_name(struct stats *s, const struct op *op)
 	return 0;
 }
 
+static int put_apart(struct stats *s, const struct op *op, struct series_at at)
+{
+	int err = 0;
+
+	/* The rows of a first side are where it went, as if it had come here. */
+	for (unsigned left = s->latest ? s->dims : 0; left; left &= left - 1) {
+		unsigned dim = __builtin_ctz(left);
+		s->table[dim].last = s->latest->at[dim];
+	}
+	s->latest = NULL;
+	for (unsigned left = s->dims; left && !err; left &= left - 1)
+		err = table_add(s, __builtin_ctz(left), op, at);
+	if (!err && op->ret < 0 && op->ret != -EAGAIN && !op_interrupted(op->ret) &&
+		!(op->call & OP_SECOND))
+		err = fault_add(s, op);
+	return err;
+}
+
+/* To the rows that it belongs to, or to the bundle of those that belong to the same. */
+static int put_rows(struct stats *s, const struct op *op, size_t proc)
+{
+	enum { PATIENCE = 8 };
+	struct series_at at = series_at(op);
+	unsigned type = names_file(s->names, op->file)->type;
+	uint64_t key[3];
+	int err;
+
+	if (!s->bundles && !(s->bundles = bundles_new()))
+		return -ENOMEM;
+	bundle_key(key, op, proc, type);
+	unsigned i = bundle_at(key);
+	struct bundle *b = &s->bundles->bundle[i];
+	if (op->ret >= 0 && bundle_is(b, key)) {
+		struct bundle_sum *sum = &s->bundles->sum[b->sum - 1];
+		b->patience = PATIENCE;
+		s->latest = sum;
+		err = bundle_add(&sum->series, op, at);
+	} else {
+		err = put_apart(s, op, at);
+		if (err >= 0 && op->ret >= 0 && !(op->call & ~OP_CALL) &&
+			!(b->patience && b->patience--)) {
+			s->totals.lost += bundle_settle(s->bundles, b, s->table, s->dims);
+			bundle_begin(s->bundles, i, key, op_kind_class(op->kind),
+				s->table, s->dims);
+		}
+	}
+	totals_add(s, op, type);
+	struct table *files = &s->table[DIM_FILE];
+	size_t file = s->latest ? s->latest->at[DIM_FILE] : files->last;
+	return err < 0 ? err : file_add(s, &files->row[file], op, type);
+}
+
+/* Nothing that can be seen changes: what was summed apart comes to where it belongs. */
+static void settle(const struct stats *is)
+{
+	struct stats *s = (struct stats *)is;
+
+	s->totals.lost += bundles_settle(s->bundles, s->table, s->dims);
+}
+
 static int put_main(struct stats *s, const struct op *op)
 {
 	bool fresh = op->kind == OP_FORK && op->tid == op->pid;
 	int64_t at = 0;
-	int err = 0;
 
 	if (op->kind == OP_NAME || op->kind == OP_RUN)
 		return (op->kind == OP_NAME ? put_name : put_run)(s, op);
@@ -364,14 +343,7 @@ static int put_main(struct stats *s, const struct op *op)
 	}
 	if (!s->proc[at].comm)
 		s->proc[at].comm = op->comm;
-	struct series_at places = series_at(op);
-	for (unsigned left = s->dims; left && !err; left &= left - 1)
-		err = table_add(s, __builtin_ctz(left), op, places);
-	totals_add(s, op);
-	if (!err && op->ret < 0 && op->ret != -EAGAIN && !op_interrupted(op->ret) &&
-		!(op->call & OP_SECOND))
-		err = fault_add(s, op);
-	return err;
+	return put_rows(s, op, at);
 }
 
 /* The sums that every layer has. */
@@ -449,18 +421,14 @@ void stats_free(struct stats *s)
 {
 	if (!s)
 		return;
-	for (int d = 0; d < NDIMS; d++) {
-		for (size_t i = 0; i < s->table[d].n; i++)
-			row_fini(&s->table[d].row[i]);
-		free(s->table[d].row);
-		free(s->table[d].direct);
-		map_fini(&s->table[d].index);
-	}
+	for (int d = 0; d < NDIMS; d++)
+		table_fini(&s->table[d]);
 	for (int i = 0; i < NLAYERS; i++) {
 		stats_free(s->layer[i]);
 		if (s->sums[i])
 			layer_sums(i)->close(s->sums[i]);
 	}
+	bundles_free(s->bundles);
 	map_fini(&s->pids);
 	free(s->proc);
 	free(s->fault);
@@ -484,6 +452,7 @@ struct sink *stats_sink(struct stats *s)
 
 const struct row *stats_rows(const struct stats *s, enum dim dim, size_t *n)
 {
+	settle(s);
 	*n = s->table[dim].n;
 	return s->table[dim].row;
 }
@@ -502,6 +471,7 @@ const struct fault *stats_faults(const struct stats *s, size_t *n)
 
 const struct totals *stats_totals(const struct stats *s)
 {
+	settle(s);
 	return &s->totals;
 }
 
@@ -572,6 +542,7 @@ int stats_total(const struct stats *s, struct row *out)
 	const struct table *t = &s->table[DIM_CALL];
 	int err = 0;
 
+	settle(s);
 	*out = (struct row){ 0 };
 	for (size_t i = 0; i < t->n && !err; i++) {
 		const struct row *r = &t->row[i];

@@ -156,11 +156,6 @@ int call_open_flags(const uint64_t *arg, const char *name)
 }
 
 /* A call that makes a descriptor, and is kept. */
-bool shape_opens(uint8_t shape)
-{
-	return shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD;
-}
-
 /* Whether the hook makes a call of its own for it. */
 bool shape_asks(uint8_t shape)
 {

@@ -56,11 +56,6 @@ void fast_clock_look(struct fast_clock *c)
 		c->ns_per_tick = (double)(c->ns - c->ns0) / (double)(c->tsc - c->tsc0);
 }
 
-uint64_t fast_clock_ns(const struct fast_clock *c, uint64_t tsc)
-{
-	return c->ns + (int64_t)((double)(int64_t)(tsc - c->tsc) * c->ns_per_tick);
-}
-
 uint64_t fast_then(const struct tracer *t, uint64_t tsc)
 {
 	return fast_clock_ns(&t->fast->clock, tsc) - t->epoch_ns;

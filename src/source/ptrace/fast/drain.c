@@ -27,7 +27,7 @@ static uint32_t state_of(const struct fast_rec *r)
 static uint64_t key_of(const struct fast *f, const struct fast_rec *r)
 {
 	uint32_t nr = rec_nr(r);
-	unsigned shape = nr < NSHAPES ? f->shape[nr] : SHAPE_PASS;
+	unsigned shape = nr_shape(f, nr);
 
 	bool dups = nr == 32 /* dup */ ||
 		    (nr == 72 /* fcntl */ &&
@@ -207,7 +207,7 @@ static void take(struct tracer *t, struct cursor *c)
 {
 	enum { ROOMS = 8 };
 	struct slot *s = &c->task->slot;
-	const uint64_t room = s->tail / (s->size / ROOMS);
+	const uint64_t before = s->tail, room = s->size / ROOMS;
 	const struct fast_rec *r = slot_rec(s, s->tail);
 	unsigned size = rec_size(t->fast, r);
 	const unsigned left = c->head - s->tail;
@@ -215,7 +215,7 @@ static void take(struct tracer *t, struct cursor *c)
 	if (!is_early(s, r))
 		put(t, c->task, r, size <= left);
 	slot_took(t->fast, s, r, size > left ? left : size);
-	if (s->tail / (s->size / ROOMS) != room)
+	if ((s->tail ^ before) >= room)
 		give_room(c->task);
 }
 

@@ -195,23 +195,6 @@ struct slot {
 	struct fd_open *held[2];
 };
 
-/* Whether the task is inside a call that its next record is about. */
-static inline bool slot_in_flight(const struct slot *s)
-{
-	const struct fast_rec *r;
-
-	if (!s->ctl)
-		return false;
-	r = (const struct fast_rec *)(s->ring + s->tail % s->size);
-	return r->state == REC_BEGUN && r->t0 > s->ended;
-}
-
-/* How far it has come when what is owed is paid. */
-static inline uint64_t slot_end(const struct slot *s)
-{
-	return s->ctl->owed ? s->ctl->owed : s->ctl->head;
-}
-
 struct fast_clock {
 	uint64_t tsc, ns;   /* now, and */
 	uint64_t tsc0, ns0; /* at the start */
@@ -295,7 +278,6 @@ enum { FAST_CALLS = 5, IN_64_BITS = 0x33 /* cs */ };
 struct syscall_set fast_concerned(bool second);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 int call_open_flags(const uint64_t *arg, const char *name);
-bool shape_opens(uint8_t shape);
 bool shape_asks(uint8_t shape);
 bool fast_may_dispatch(const struct syscall_set *want);
 void fast_likely(bool wanted[NSHAPES]);
@@ -321,7 +303,10 @@ struct texts *texts_of(struct tracer *t);
 /* clock.c */
 void fast_clock_start(struct fast_clock *c);
 void fast_clock_look(struct fast_clock *c);
-uint64_t fast_clock_ns(const struct fast_clock *c, uint64_t tsc);
+static inline uint64_t fast_clock_ns(const struct fast_clock *c, uint64_t tsc)
+{
+	return c->ns + (int64_t)((double)(int64_t)(tsc - c->tsc) * c->ns_per_tick);
+}
 uint64_t fast_tsc(void);
 
 #include "code.h"
@@ -368,35 +353,7 @@ static inline bool in_hook(uint64_t ip)
 	return ip >= HOOK_AT && ip < HOOK_AT + HOOK_SIZE;
 }
 
-/* ring.c: see there what of a record can be believed. */
-static inline uint32_t rec_nr(const struct fast_rec *r)
-{
-	return __atomic_load_n(&r->nr, __ATOMIC_RELAXED); /* once: it may change */
-}
-bool rec_may_be(struct fast *f, const struct fast_rec *r);
-struct rings *rings_new(struct grave *grave, int fd, size_t size);
-struct rings *rings_get(struct rings *r);
-void rings_put(struct rings *r);
-void rings_bury(struct grave *g);
-int slot_take(struct fast *f, struct task *k, uint64_t ask_by);
-void slot_asks_now(struct slot *s);
-void slot_settle(struct slot *s);
-void slot_give(struct fast *f, struct task *k);
-const struct fast_rec *slot_rec(const struct slot *s, uint64_t at);
-uint64_t slot_head(const struct slot *s, bool *sane);
-bool slot_full(const struct slot *s);
-void slot_grow(struct slot *s);
-unsigned rec_size(const struct fast *f, const struct fast_rec *r);
-typedef bool record_fn(
-	const struct task *k, const struct fast_rec *r, bool flight, void *arg);
-bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mark);
-bool closes_later(const struct fast *f, const struct task *k, int fd);
-bool rec_renames(const struct fast_rec *r);
-bool rec_exchanges(const struct fast_rec *r);
-bool rec_links(const struct fast_rec *r);
-bool rec_shares(const struct fast_rec *r);
-unsigned rec_npaths(const struct fast *f, const struct fast_rec *r);
-void rec_paths(const struct fast_rec *r, unsigned n, char path[][PATH_LEN + 1]);
+#include "ring.h"
 
 /* touch.c */
 unsigned paths_later(struct fast *f);

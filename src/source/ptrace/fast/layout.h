@@ -25,6 +25,9 @@
 #define RING_SLACK    0x2200 /* a record may reach this far beyond the limit */
 #define SLOTS_MAX     963    /* up to 0x7fff7000: AddressSanitizer's shadow */
 
+/* io_getevents(2), whose records are of their own size and not of a shape. */
+#define NR_EVENTS     208
+
 /* In the tables: a byte for each number of a call, then strings. */
 #define SHAPES_AT     TABLES_AT
 #define NSHAPES       512

@@ -196,20 +196,6 @@ void slot_give(struct fast *f, struct task *k)
 	*s = (struct slot){ .ctl = NULL };
 }
 
-const struct fast_rec *slot_rec(const struct slot *s, uint64_t at)
-{
-	return (const struct fast_rec *)(s->ring + at % s->size);
-}
-
-/* How far the task has come. Not sane: it has written over its own control words. */
-uint64_t slot_head(const struct slot *s, bool *sane)
-{
-	uint64_t head = __atomic_load_n(&s->ctl->head, __ATOMIC_ACQUIRE);
-
-	*sane = head - s->tail <= s->size && head % R_SIZE == 0;
-	return *sane ? head : s->tail;
-}
-
 /* No more room, so that its task stands still. */
 bool slot_full(const struct slot *s)
 {
@@ -258,16 +244,14 @@ static unsigned aio_size(const struct fast_rec *r, unsigned each, unsigned most)
 	return (R_AIO_FROM + at_most(n, most) * each + 63) / 64 * 64;
 }
 
-/* Bytes of a record, by its call and nothing that it says of itself but a length. */
-unsigned rec_size(const struct fast *f, const struct fast_rec *r)
+unsigned rec_size_more(const struct fast *f, const struct fast_rec *r, uint32_t nr)
 {
 	const uint8_t *more = (const uint8_t *)r;
-	uint32_t nr = rec_nr(r);
 	uint64_t len, len2;
 
-	if (nr == 208 /* io_getevents */)
+	if (nr == NR_EVENTS)
 		return aio_size(r, EVENT_SIZE, EVENTS_MOST);
-	switch (nr < NSHAPES ? f->shape[nr] : SHAPE_PASS) {
+	switch (nr_shape(f, nr)) {
 	case SHAPE_TWO:
 		return R_TWO_SIZE;
 	case SHAPE_OPEN0:
@@ -294,16 +278,6 @@ unsigned rec_size(const struct fast *f, const struct fast_rec *r)
 		return aio_size(r, IOCB_SIZE, IOCBS_MOST);
 	}
 	return R_SIZE;
-}
-
-/* Has it been, since we began? A counter of another CPU may be a little ahead. */
-bool rec_may_be(struct fast *f, const struct fast_rec *r)
-{
-	enum { AHEAD = 1 << 20 };
-
-	if (r->t1 > f->now)
-		f->now = fast_tsc() + AHEAD;
-	return r->t0 >= f->clock.tsc0 && r->t0 <= r->t1 && r->t1 <= f->now;
 }
 
 /*
