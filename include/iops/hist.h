@@ -13,7 +13,7 @@
 
 enum { HIST_BITS = 4, HIST_SUB = 1 << HIST_BITS, HIST_N = HIST_SUB * (65 - HIST_BITS) };
 
-enum { HIST_FEW = 9 };
+enum { HIST_FEW = 9, HIST_KEPT = 8 * HIST_SUB };
 
 /* All zero is an empty histogram. min and max mean nothing while n is 0. */
 struct hist {
@@ -24,6 +24,9 @@ struct hist {
 };
 
 void hist_fini(struct hist *h);
+
+/* Take all samples out, but keep the memory for others like them if it is not much. */
+void hist_empty(struct hist *h);
 
 /* 0 or -ENOMEM, and then nothing has changed. */
 int hist_merge(struct hist *to, const struct hist *from);

@@ -100,17 +100,6 @@ static bool next_of_few(const struct hist *h, unsigned *index, uint64_t *n)
 	return at < HIST_N;
 }
 
-static int make_room_for_few(struct hist *to, const struct hist *from)
-{
-	unsigned lo = HIST_N, hi = 0;
-
-	for (unsigned i = 0; i < from->nfew; i++) {
-		lo = from->few[i] < lo ? from->few[i] : lo;
-		hi = from->few[i] > hi ? from->few[i] : hi;
-	}
-	return from->nfew ? make_room(to, lo, hi, from->nfew) : 0;
-}
-
 bool hist_next(const struct hist *h, unsigned *index, uint64_t *n)
 {
 	unsigned i = *index > h->first ? *index - h->first : 0;
@@ -126,19 +115,41 @@ bool hist_next(const struct hist *h, unsigned *index, uint64_t *n)
 	return true;
 }
 
+/* The buckets that have samples, all of them from lo to hi. Returns how many these are,
+ * by what is there: n of a report that somebody has made up may be anything. */
+static uint64_t range_of(const struct hist *h, unsigned *lo, unsigned *hi)
+{
+	uint64_t n = h->nfew;
+	unsigned from = 0, to = h->len;
+
+	while (from < to && !h->count[from])
+		from++;
+	while (to > from && !h->count[to - 1])
+		to--;
+	*lo = from < to ? h->first + from : HIST_N;
+	*hi = from < to ? h->first + to - 1 : 0;
+	for (unsigned i = from; i < to; i++)
+		n = n + h->count[i] < n ? UINT64_MAX : n + h->count[i];
+	for (unsigned i = 0; i < h->nfew; i++) {
+		*lo = h->few[i] < *lo ? h->few[i] : *lo;
+		*hi = h->few[i] > *hi ? h->few[i] : *hi;
+	}
+	return n;
+}
+
 int hist_merge(struct hist *to, const struct hist *from)
 {
-	unsigned lo = from->first, hi = lo + from->len - 1;
-	uint64_t n;
+	unsigned lo, hi;
 
 	if (!from->n)
 		return 0;
-	/* By what is there: n of a report that somebody has made up may be anything. */
-	if (from->len ? make_room(to, lo, hi, UINT64_MAX) < 0
-		      : make_room_for_few(to, from) < 0)
+	uint64_t n = range_of(from, &lo, &hi);
+	if (n && make_room(to, lo, hi, n) < 0)
 		return -ENOMEM;
-	for (unsigned i = 0; hist_next(from, &i, &n); i++)
-		count(to, i, n);
+	for (unsigned i = 0; i < from->nfew; i++)
+		count(to, from->few[i], 1);
+	for (unsigned i = lo; from->len && i <= hi; i++)
+		count(to, i, from->count[i - from->first]);
 	if (!to->n || from->min < to->min)
 		to->min = from->min;
 	if (!to->n || from->max > to->max)
@@ -146,6 +157,15 @@ int hist_merge(struct hist *to, const struct hist *from)
 	to->n += from->n;
 	to->sum += from->sum;
 	return 0;
+}
+
+void hist_empty(struct hist *h)
+{
+	h->n = h->sum = h->nfew = 0;
+	if (h->len > HIST_KEPT)
+		hist_fini(h);
+	else if (h->len)
+		memset(h->count, 0, h->len * sizeof(*h->count));
 }
 
 int hist_fill(struct hist *h, uint64_t lower, uint64_t n)

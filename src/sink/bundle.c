@@ -39,8 +39,10 @@ uint64_t bundle_settle(
 			err = -1;
 	}
 	const uint64_t n = s->operations;
-	series_fini(s);
-	*s = (struct series){ 0 };
+	s->operations = 0;
+	s->requested = 0;
+	hist_empty(&s->size);
+	hist_empty(&s->latency);
 	return err ? n : 0;
 }
 
@@ -53,11 +55,9 @@ uint64_t bundles_settle(struct bundles *b, struct table *tables, unsigned dims)
 	return lost;
 }
 
-void bundle_begin(struct bundles *b, unsigned i, const uint64_t key[3], unsigned class,
-	const struct table *tables, unsigned dims)
+void bundle_begin(struct bundles *b, struct bundle *one, const uint64_t key[3],
+	unsigned class, const struct table *tables, unsigned dims)
 {
-	struct bundle *one = &b->bundle[i];
-
 	if (!one->sum) {
 		if (rows_room(&b->sum, b->nsum, &b->capsum, sizeof(*b->sum)) < 0)
 			return;

@@ -14,9 +14,10 @@ enum { BUNDLE_BITS = 10, NBUNDLES = 1 << BUNDLE_BITS };
 /* What such operations are, apart from their sums: looked at for every operation. */
 struct bundle {
 	uint64_t key[3];
-	uint16_t sum;      /* place, plus 1; 0: it has none yet */
-	uint16_t patience; /* others that are yet to come in vain before it makes room */
-	uint16_t class;
+	uint32_t other; /* a part of the hash of the latest one that was not like them */
+	uint16_t sum;   /* place, plus 1; 0: it has none yet */
+	uint8_t patience; /* others that are yet to come in vain before it makes room */
+	uint8_t class;
 };
 
 struct bundle_sum {
@@ -45,12 +46,12 @@ uint64_t bundle_settle(
 uint64_t bundles_settle(struct bundles *b, struct table *tables, unsigned dims);
 
 /*
- * From now on b->bundle[i] is of operations of that key, whose rows are those that were
+ * From now on one is of operations of that key, whose rows are those that were
  * last in the tables. What it was of before has been settled. Without memory nothing
  * changes: they go on to come to the rows one by one.
  */
-void bundle_begin(struct bundles *b, unsigned i, const uint64_t key[3], unsigned class,
-	const struct table *tables, unsigned dims);
+void bundle_begin(struct bundles *b, struct bundle *one, const uint64_t key[3],
+	unsigned class, const struct table *tables, unsigned dims);
 
 /* Add an operation that has not failed, in one piece and with one side. 0 or -ENOMEM. */
 static inline int bundle_add(struct series *s, const struct op *op, struct series_at at)
@@ -72,17 +73,36 @@ static inline void bundle_key(
 	key[2] = (uint64_t)type << 32 | (uint32_t)op->call << 9 | op->kind << 1 | 1;
 }
 
-/* Where operations with that key belong; others may be there. */
-static inline unsigned bundle_at(const uint64_t key[3])
+static inline uint64_t bundle_hash(const uint64_t key[3])
 {
 	uint64_t mixed = key[0] ^ key[1] << 20 ^ key[1] >> 44 ^ key[2] << 40;
 
-	return (mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15) >> (64 - BUNDLE_BITS);
+	return (mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Where operations with that hash of their key belong; others may be there. */
+static inline struct bundle *bundle_at(struct bundles *b, uint64_t hash)
+{
+	return &b->bundle[hash >> (64 - BUNDLE_BITS)];
 }
 
 static inline bool bundle_is(const struct bundle *b, const uint64_t key[3])
 {
 	return b->key[0] == key[0] && b->key[1] == key[1] && b->key[2] == key[2];
+}
+
+/* Whether one that has been met there twice in a row, or nearly so, is to take its place:
+ * most are never met again. */
+static inline bool bundle_yields(struct bundle *b, uint64_t hash)
+{
+	uint32_t before = b->other;
+
+	if (b->patience) {
+		b->patience--;
+		return false;
+	}
+	b->other = (uint32_t)(hash >> 8);
+	return b->other == before;
 }
 
 #endif

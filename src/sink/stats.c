@@ -295,8 +295,8 @@ static int put_rows(struct stats *s, const struct op *op, size_t proc)
 	if (!s->bundles && !(s->bundles = bundles_new()))
 		return -ENOMEM;
 	bundle_key(key, op, proc, type);
-	unsigned i = bundle_at(key);
-	struct bundle *b = &s->bundles->bundle[i];
+	const uint64_t hash = bundle_hash(key);
+	struct bundle *b = bundle_at(s->bundles, hash);
 	if (op->ret >= 0 && bundle_is(b, key)) {
 		struct bundle_sum *sum = &s->bundles->sum[b->sum - 1];
 		b->patience = PATIENCE;
@@ -305,9 +305,9 @@ static int put_rows(struct stats *s, const struct op *op, size_t proc)
 	} else {
 		err = put_apart(s, op, at);
 		if (err >= 0 && op->ret >= 0 && !(op->call & ~OP_CALL) &&
-			!(b->patience && b->patience--)) {
+			bundle_yields(b, hash)) {
 			s->totals.lost += bundle_settle(s->bundles, b, s->table, s->dims);
-			bundle_begin(s->bundles, i, key, op_kind_class(op->kind),
+			bundle_begin(s->bundles, b, key, op_kind_class(op->kind),
 				s->table, s->dims);
 		}
 	}

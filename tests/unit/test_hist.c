@@ -222,6 +222,39 @@ static void merge_from_below(void **state)
 	check_merge(from_below, 2, mid, 2);
 }
 
+/* Emptied, it is filled as one that is new; what it keeps does not make others larger. */
+static void emptied(void **state)
+{
+	uint64_t seed = 11;
+	struct hist h = { 0 };
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		struct hist fresh = { 0 }, to = { 0 }, few = { 0 };
+		for (int i = 0; i < round % 30; i++) {
+			uint64_t v = round % 3 ? random_value(&seed) : 1000 + (uint64_t)i;
+			assert_int_equal(hist_add(&h, v), 0);
+			assert_int_equal(hist_add(&fresh, v), 0);
+		}
+		assert_same(&h, &fresh);
+		assert_int_equal(hist_add(&few, 70), 0);
+		assert_int_equal(hist_merge(&to, &h), 0);
+		assert_same(&to, &fresh);
+		assert_int_equal(to.len != 0, fresh.n > HIST_FEW);
+		assert_true(to.len <= fresh.len);
+		assert_int_equal(hist_merge(&few, &h), 0);
+		assert_int_equal(few.n, fresh.n + 1);
+		hist_empty(&h);
+		assert_int_equal(h.n, 0);
+		assert_int_equal(h.sum, 0);
+		assert_true(h.len <= HIST_KEPT);
+		hist_fini(&fresh);
+		hist_fini(&to);
+		hist_fini(&few);
+	}
+	hist_fini(&h);
+}
+
 static void subtract_undoes_merge(void **state)
 {
 	uint64_t seed = 7;
@@ -371,6 +404,7 @@ int main(void)
 		cmocka_unit_test(quantiles_stay_between_min_and_max),
 		cmocka_unit_test(merge_is_a_then_b),
 		cmocka_unit_test(merge_from_below),
+		cmocka_unit_test(emptied),
 		cmocka_unit_test(subtract_undoes_merge),
 		cmocka_unit_test(few_and_many),
 		cmocka_unit_test(made_up),
