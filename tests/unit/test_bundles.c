@@ -29,7 +29,7 @@ struct fixture {
 	struct stats *stats;
 	uint32_t file[FILES];
 	struct expected by_file, by_thread, by_call;
-	uint64_t random, end[FILES];
+	uint64_t random, end[KEYS];
 	uint64_t sequential[KEYS], eof[KEYS];
 };
 
