@@ -103,6 +103,17 @@ for mode in "" --patch-after=1 --no-patch; do
 	is "... while signals come" "$(run $mode -- "$HELP/vain" 3000 | tr '\n' ' ')" "0 0 0 True "
 done
 
+# Of fcntl(2) only what makes a descriptor or changes one is told of, where nobody asks for
+# more: paths and counts are right all the same.
+for mode in "" --patch-after=1 --no-patch "-e all"; do
+	case $mode in -e*) calls="[(24000, 6000)]" ;; *) calls="[]" ;; esac
+	# shellcheck disable=SC2086
+	is "fcntl between writes, while signals come $mode" "$(run $mode -- "$HELP/dups" 2000 | tr '\n' ' ';
+		json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if (f["path"] or "").endswith(("/a", "/b"))], [(c["all"]["operations"], c["all"]["errors"]) for c in j["by"]["call"] if c["call"] == "fcntl"]'; stat -c %s a)" \
+		"a 16000 8000 b 6000 0 True ([(8000, 16000), (2000, 6000)], $calls)
+8003"
+done
+
 # What is open beyond an exec is known from before, what is closed by it is not taken for
 # what comes next.
 cat >heirs.py <<'EOP'

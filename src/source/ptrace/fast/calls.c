@@ -328,4 +328,6 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 	f->shape[SYS_io_getevents] = SHAPE_EVENTS;
 	f->shape[SYS_mremap] = SHAPE_MOVE;
 	f->shape[SYS_prlimit64] = SHAPE_LIMIT;
+	if (!syscall_traced(want, (unsigned)row[SYS_fcntl]))
+		f->shape[SYS_fcntl] = SHAPE_DUPS;
 }

@@ -293,8 +293,7 @@ static int quit(struct tracer *t, struct task *k, uint64_t at)
 static bool was_sent_back(
 	struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
-	const uint8_t shape = shape_of(t->fast, k->space, r->orig_rax);
-	bool records = shape != SHAPE_FREE && shape != SHAPE_WAIT && shape != SHAPE_SPARE;
+	bool records = shape_returns(shape_of(t->fast, k->space, r->orig_rax), r->rsi);
 	uint64_t end = slot_end(&k->slot);
 	bool back = records && k->led == r->rip && k->led_head == end;
 

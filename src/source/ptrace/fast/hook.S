@@ -87,12 +87,24 @@ hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop
 hook_wait:
 	cmpl	$SHAPE_EVENTS-0x100, %edx
 	je	hook_events
-	ja	hook_spare
+	ja	hook_beyond
 	rdtsc
 	shlq	$32, %rdx
 	orq	%rax, %rdx
 	movq	%rdx, CTL(C_BEGAN)
 	jmp	hook_free
+
+hook_beyond:
+	cmpl	$SHAPE_DUPS-0x100, %edx
+	jb	hook_spare
+	movl	$SHAPE_PLAIN, %edx
+	testl	%esi, %esi		/* F_DUPFD */
+	jz	hook_record
+	cmpl	$4, %esi		/* F_SETFL */
+	je	hook_record
+	cmpl	$1030, %esi		/* F_DUPFD_CLOEXEC */
+	jne	hook_free
+	jmp	hook_record
 
 hook_move:	/* code perhaps, which is to be as it was: patch_moves() */
 	cmpl	$SHAPE_LIMIT-0x100, %edx
@@ -581,6 +593,7 @@ hook_paid:
 	movsbl	SHAPES_AT(%rdx), %edx
 	testl	%edx, %edx
 	jle	hook_other
+hook_record:
 	movq	CTL(C_HEAD), %rcx
 	cmpq	CTL(C_LIMIT), %rcx
 	jae	hook_pass

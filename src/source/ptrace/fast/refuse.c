@@ -159,7 +159,7 @@ void refuse_begin(struct tracer *t, struct task *k)
 		task_read(k, (uintptr_t)prog.filter, code, prog.len * sizeof(*code)) ==
 			(ssize_t)(prog.len * sizeof(*code));
 	for (int nr = 0; nr < NSHAPES; nr++)
-		if (t->fast->shape[nr] != SHAPE_PASS && t->fast->shape[nr] < SHAPE_FREE &&
+		if (shape_records(t->fast->shape[nr]) &&
 			(!known || refuse_may(code, prog.len, nr)))
 			mem_write(mem, SHAPES_AT + (uint64_t)nr, &stops, sizeof(stops));
 	close(mem);

@@ -7,6 +7,8 @@
 #ifndef FAST_RING_H
 #define FAST_RING_H
 
+#include <fcntl.h>
+
 _Static_assert(!(RING_SIZE & (RING_SIZE - 1)) && !(RING_MAX & (RING_MAX - 1)),
 	"the place of a record in its ring is found by a mask");
 
@@ -26,6 +28,21 @@ static inline uint8_t nr_shape(const struct fast *f, uint32_t nr)
 static inline bool shape_opens(uint8_t shape)
 {
 	return shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD;
+}
+
+/* Whether the hook may leave a record of it. */
+static inline bool shape_records(uint8_t shape)
+{
+	return (shape != SHAPE_PASS && shape < SHAPE_FREE) || shape == SHAPE_DUPS;
+}
+
+/* Whether the hook may send a call back, or leaves a record of it each time. */
+static inline bool shape_returns(uint8_t shape, uint64_t arg1)
+{
+	if (shape == SHAPE_DUPS)
+		return (int)arg1 == F_DUPFD || (int)arg1 == F_DUPFD_CLOEXEC ||
+		       (int)arg1 == F_SETFL;
+	return shape != SHAPE_FREE && shape != SHAPE_WAIT && shape != SHAPE_SPARE;
 }
 
 struct rings *rings_new(struct grave *grave, int fd, size_t size);
