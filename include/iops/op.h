@@ -65,7 +65,8 @@ enum op_kind {
 	X(PTRACE, "ptrace")               /* asked to trace and was refused */           \
 	X(SUPERVISED, "seccomp notifier") /* its calls stop one by one from here on */   \
 	X(RUNNING, "still running")       /* the command ended before it did */          \
-	X(COMPAT, "unknown ABI")          /* calls of an ABI that iops does not know */
+	X(COMPAT, "unknown ABI")          /* calls of an ABI that iops does not know */  \
+	X(PATCHED, "left patched") /* did not stop: its code stays as it was made */
 
 enum op_note {
 #define X(name, text) NOTE_##name,

@@ -3,8 +3,11 @@
  */
 #include "tracer.h"
 
+#include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum { TICK_NS = 5 * 1000 * 1000, LOOKS = 20 };
 static const uint64_t LATE_NS = 200 * 1000 * 1000;
@@ -73,6 +76,28 @@ bool part_late(const struct tracer *t, const struct space *s)
 	return since > MOST_NS || (since > LATE_NS && t->looks - s->looked > LOOKS);
 }
 
+/* They are let go alone: until they are gone the code stays as it is. */
+static void leave_alone(struct space *s, const struct group *g)
+{
+	unsigned n = 0;
+
+	while (n < SPACE_LEFT && s->left[n])
+		n++;
+	for (unsigned i = 0; i < g->n; i++, n++)
+		s->left[n < SPACE_LEFT ? n : SPACE_LEFT - 1] =
+			n < SPACE_LEFT ? g->task[i]->tid : -1; /* too many to know */
+}
+
+/* Whether one that was let go alone may still run in the memory of a task. */
+static bool is_shared(const struct space *s, const struct task *k)
+{
+	for (unsigned i = 0; i < SPACE_LEFT && s->left[i]; i++)
+		if (s->left[i] < 0 ||
+			!syscall(SYS_kcmp, k->tid, s->left[i], KCMP_VM, 0, 0))
+			return true;
+	return false;
+}
+
 void part_group(struct tracer *t, struct space *s)
 {
 	struct group g = { .space = s, .task = calloc(t->ntasks, sizeof(*g.task)) };
@@ -84,14 +109,50 @@ void part_group(struct tracer *t, struct space *s)
 		for (unsigned i = 0; i < g.n; i++)
 			dispatch_leave(t, g.task[i]);
 		if (g.running)
-			s->left = true;
-		else if (!s->left)
+			leave_alone(s, &g);
+		else if (!is_shared(s, g.task[0]))
 			dispatch_restore(t, g.task, g.n);
+		else
+			task_note(t, g.task[0], NOTE_PATCHED, 0);
 		for (unsigned i = 0; i < g.n; i++)
 			if (g.task[i]->state == TASK_STOPPED)
 				part_task(t, g.task[i], 0);
 	}
 	free(g.task);
+}
+
+static void look_asleep(struct tracer *t, struct task *k, void *all)
+{
+	(void)t;
+	if (k->state == TASK_STOPPED || k->state == TASK_QUEUED ||
+		process_state(k->tid) != 'D')
+		*(bool *)all = false;
+}
+
+static void give_up(struct tracer *t, struct task *k, void *arg)
+{
+	(void)arg;
+	if (dispatch_holds(t, k))
+		task_note(t, k, NOTE_PATCHED, 0);
+	task_verdict(t, k);
+	task_paths(t, k);
+}
+
+/*
+ * Whether all that is left sleeps where nothing but its own end wakes it up, and has for
+ * as long as anybody is to wait: it is let go when we end, as if we had been killed.
+ */
+bool part_gives_up(struct tracer *t)
+{
+	bool all = t->ntasks > 0;
+
+	if (!t->stopping || t->given_up || !all ||
+		tracer_now(t) - t->stopping_ns < MOST_NS)
+		return t->given_up;
+	tasks_each(t, look_asleep, &all);
+	if (all)
+		tasks_each(t, give_up, NULL);
+	return t->given_up = all;
 }
 
 /* Whether it stops, or has stopped or ended, as soon as it or we have a turn. */
@@ -135,7 +196,8 @@ static void add_space(struct tracer *t, struct task *k, void *arg)
 
 /*
  * Now and then while stopping. A parent that sleeps in vfork(2) stops only when its child
- * has gone on: if that takes long the code stays patched, which does no harm.
+ * has gone on: if that takes long the child is let go alone. It may still make calls from
+ * patched code, which does no harm.
  */
 void part_tick(struct tracer *t)
 {

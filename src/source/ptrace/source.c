@@ -332,6 +332,8 @@ static bool over(struct tracer *t)
 {
 	bool ended = t->ended && !t->wait;
 
+	if (part_gives_up(t))
+		return true;
 	if (!t->halted &&
 		!(ended && (!t->ntasks || tracer_now(t) - t->ended_ns >= GRACE_NS)))
 		return false;
@@ -381,7 +383,8 @@ static int ptrace_close(struct source *base)
 	/* The filter stays in the tasks for life: they must be served to their end. */
 	t->sink = NULL;
 	ptrace_stop(base);
-	while (t->ntasks && ((got = wait_next(t, &k)) > 0 || got == -EINTR)) {
+	while (t->ntasks && !part_gives_up(t) &&
+		((got = wait_next(t, &k)) > 0 || got == -EINTR)) {
 		if (got > 0)
 			stops_dispatch(t, k);
 		part_tick(t);

@@ -249,6 +249,7 @@ struct tracer {
 	bool dispatch; /* calls can be dispatched: fast/dispatch.c */
 	uint64_t stopping_ns, tick_ns;
 	unsigned looks; /* while stopping, at what still runs */
+	bool given_up;  /* what is left does not stop: it is let go when we end */
 	bool halted;    /* cannot detach: only stop counting */
 	long options;   /* of PTRACE_SEIZE */
 	bool ended;     /* the command has ended */
@@ -530,6 +531,7 @@ void part_task(struct tracer *t, struct task *k, int sig);
 void part_group(struct tracer *t, struct space *s);
 bool part_late(const struct tracer *t, const struct space *s);
 void part_tick(struct tracer *t);
+bool part_gives_up(struct tracer *t);
 
 /* stops.c */
 int stops_dispatch(struct tracer *t, struct task *k);

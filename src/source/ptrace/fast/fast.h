@@ -143,6 +143,8 @@ struct rings {
 	uint64_t known; /* words of KNOWN_OFFSET that are in use */
 };
 
+enum { SPACE_LEFT = 8 };
+
 /* An address space: tasks that share their memory share it. */
 struct space {
 	unsigned refs;
@@ -159,7 +161,7 @@ struct space {
 	bool stays;       /* nor can it be below a filter */
 	bool calm;        /* SIGTRAP is free for us, while it is set up */
 	unsigned strays;  /* calls that stopped all the same */
-	bool left;        /* some of its tasks have been let go */
+	pid_t left[SPACE_LEFT]; /* tasks of it that were let go alone; 0: no more */
 	bool forked;      /* has made processes: a shell, perhaps */
 	bool threads;     /* is about to have some, or has had */
 	bool dispatches;  /* its calls are dispatched, where there is no filter */
