@@ -151,20 +151,20 @@ struct space {
 	unsigned asleep; /* tasks of it that have lent it: vfork(2) */
 	unsigned looked; /* the last of t->looks that found one of it that will stop */
 	uint8_t state;
-	bool locked;      /* by a filter of its own: nothing more can be mapped */
-	bool barrier;     /* membarrier(2) works */
-	bool registered;  /* ... and the kernel has been told that we want it */
-	bool undone;      /* the patches were taken back */
-	bool lean;        /* its memory is locked: no more than what is used is mapped */
-	bool limited;     /* ... or limited: little more than that */
-	bool quit;        /* nothing of it is to be dispatched any more */
-	bool stays;       /* nor can it be below a filter */
-	bool calm;        /* SIGTRAP is free for us, while it is set up */
-	unsigned strays;  /* calls that stopped all the same */
+	bool locked;     /* by a filter of its own: nothing more can be mapped */
+	bool barrier;    /* membarrier(2) works */
+	bool registered; /* ... and the kernel has been told that we want it */
+	bool undone;     /* the patches were taken back */
+	bool lean;       /* its memory is locked: no more than what is used is mapped */
+	bool limited;    /* ... or limited: little more than that */
+	bool quit;       /* nothing of it is to be dispatched any more */
+	bool stays;      /* nor can it be below a filter */
+	bool calm;       /* SIGTRAP is free for us, while it is set up */
+	unsigned strays; /* calls that stopped all the same */
 	pid_t left[SPACE_LEFT]; /* tasks of it that were let go alone; 0: no more */
-	bool forked;      /* has made processes: a shell, perhaps */
-	bool threads;     /* is about to have some, or has had */
-	bool dispatches;  /* its calls are dispatched, where there is no filter */
+	bool forked;            /* has made processes: a shell, perhaps */
+	bool threads;           /* is about to have some, or has had */
+	bool dispatches;        /* its calls are dispatched, where there is no filter */
 	uint8_t own;      /* OWN_..., calls of which its hook makes something else */
 	bool strangers;   /* ran before us: who is not traced may run in it, too */
 	uint64_t ask_ns;  /* ... which is not to be asked again before this time */
