@@ -171,6 +171,7 @@ int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n
 	if (!status)
 		return -ESRCH;
 	for (unsigned i = 0; i < n; i++) {
+		s[i].mask = mask_of(status, "\nSigBlk:");
 		s[i].blocked = has_bit(status, "\nSigBlk:", sig[i]);
 		s[i].ignored = has_bit(status, "\nSigIgn:", sig[i]);
 		s[i].caught = has_bit(status, "\nSigCgt:", sig[i]);

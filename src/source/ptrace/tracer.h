@@ -204,7 +204,7 @@ struct task {
 	bool files_copied;  /* its descriptors are, of a process with several threads */
 	bool regs_shared;   /* its registers are a copy of its parent's, slot and all, */
 	uint64_t shared_gs; /* to which this leads; 0: not known */
-	bool trap_blocked;  /* it blocked SIGTRAP when a breakpoint was set */
+	uint64_t trap_mask; /* what it blocked when a breakpoint was set */
 	bool dispatched;    /* its calls raise SIGSYS, but those of the hook */
 	bool aside;         /* and but the one at hand, which stops twice */
 	bool met;           /* ... and stands before that which has raised one */
@@ -286,8 +286,15 @@ struct tracer {
 };
 
 /* What a signal would meet. */
+/* In a set of signals, as the kernel keeps it. */
+static inline uint64_t signal_bit(int sig)
+{
+	return UINT64_C(1) << (sig - 1);
+}
+
 struct signal_state {
 	bool blocked, ignored, caught, pending;
+	uint64_t mask; /* of all that are blocked */
 };
 
 struct stand {

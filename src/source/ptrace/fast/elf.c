@@ -487,7 +487,7 @@ static int plan_soon(struct elf *x, uint64_t call, int64_t to_address, struct pl
  * is not far before. Where nothing near tells of functions calls are few. */
 bool elf_is_quick(struct elf *x, uint64_t call)
 {
-	enum { FAR = 512 };
+	enum { FAR = 256 };
 	int64_t to_address;
 	struct around a = { .before = JUST_BEFORE };
 

@@ -382,6 +382,22 @@ static bool steps(const struct task *k, const struct user_regs_struct *r)
 	       !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code == TRAP_TRACE;
 }
 
+/*
+ * Whether a task that has met a breakpoint had blocked SIGTRAP until the kernel took that
+ * away: as it had when the breakpoint was set, or, where it blocks others by now than it
+ * did then, if that is all of them, as the C library does around what must not be
+ * interrupted.
+ */
+static bool had_blocked(const struct task *k, uint64_t now)
+{
+	const uint64_t trap = signal_bit(SIGTRAP);
+	uint64_t all =
+		UINT32_MAX >> 1 &
+		~(trap | signal_bit(SIGKILL) | signal_bit(SIGSTOP) | signal_bit(SIGSYS));
+
+	return now == (k->trap_mask & ~trap) ? k->trap_mask & trap : (now & all) == all;
+}
+
 /* A breakpoint of ours, hit while the site was being written. */
 static bool on_breakpoint(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
@@ -393,8 +409,9 @@ static bool on_breakpoint(struct tracer *t, struct task *k, struct user_regs_str
 	r->rip--;
 	/* A copy of the memory made in that moment holds it for good. */
 	patch_again(t, k, s);
-	if (k->trap_blocked && !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask)) {
-		mask |= UINT64_C(1) << (SIGTRAP - 1);
+	if (!ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) &&
+		had_blocked(k, mask)) {
+		mask |= signal_bit(SIGTRAP);
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
 	}
 	return true;

@@ -47,8 +47,8 @@ static void look_at_mask(struct tracer *t, struct task *k, void *arg)
 	(void)t;
 	if (k->space != state->space)
 		return;
-	k->trap_blocked = !tracee_signal(k->tid, SIGTRAP, &s) && s.blocked;
-	state->unsafe |= k->trap_blocked && state->caught;
+	k->trap_mask = tracee_signal(k->tid, SIGTRAP, &s) ? 0 : s.mask;
+	state->unsafe |= k->trap_mask & signal_bit(SIGTRAP) && state->caught;
 }
 
 /*

@@ -45,7 +45,7 @@ static bool may_trap(const struct tracer *t, const struct task *k)
 static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	const uint8_t *from, const uint8_t *to)
 {
-	const uint64_t but_trap = ~(UINT64_C(1) << (SIGTRAP - 1));
+	const uint64_t but_trap = ~signal_bit(SIGTRAP);
 	bool calls = !t->launch || !may_trap(t, k);
 	int request = calls ? PTRACE_SYSCALL : PTRACE_CONT;
 	int event = calls ? 0 : PTRACE_EVENT_SECCOMP;
