@@ -85,6 +85,56 @@ else
 	skip "no chrt here"
 fi
 
+# SIGSYS is blocked, and somebody has sent one: it waits, and is there when it is asked for.
+cat >pended.py <<'EOP'
+import os, signal, sys, time
+before, how = sys.argv[1:]
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGSYS])
+if before == "before": os.kill(os.getpid(), signal.SIGSYS)
+zero = os.open("/dev/zero", os.O_RDONLY)
+open("ready", "w").write("x")
+end = time.time() + 1.2
+while time.time() < end: os.read(zero, 1)
+assert signal.SIGSYS in signal.sigpending()
+assert signal.SIGSYS in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+if how == "take": assert signal.sigtimedwait([signal.SIGSYS], 1).si_signo == signal.SIGSYS
+else: signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGSYS])
+print("good")
+EOP
+for sent in before while; do
+	for how in take unblock; do
+		case $how in take) want="0 good" ;; *) want="159 " ;; esac
+		for long in 0.6 5; do
+			rm -f ready; /usr/bin/python3 pended.py $sent $how >pended.txt & pid=$!
+			while [ ! -s ready ]; do sleep 0.02; done
+			timeout 10 "$IOPS" attach -q -d $long --json -o pended.json $pid & tracer=$!
+			sleep 0.3; [ $sent = before ] || kill -SYS $pid
+			{ wait $pid; st=$?; } 2>/dev/null
+			wait $tracer
+			is "SIGSYS waits, sent $sent it is attached for $long s: $how" "$st $(cat pended.txt) $(json pended.json "$all_verified"' and j["run"]["fast_path"]["reason"]')" \
+				"$want process $pid has SIGSYS pending"
+		done
+	done
+done
+rm -f ready
+
+# A transfer that it is attached to in the middle of, and who reads goes: its end is its end.
+cat >gone.py <<'EOP'
+import os, time
+r, w = os.pipe()
+if not os.fork():
+    os.close(w); time.sleep(0.8); os.read(r, 1000); os._exit(0)
+os.close(r)
+print(os.write(w, b"x" * 200000))
+EOP
+for mode in "" --no-patch; do
+	/usr/bin/python3 gone.py >gone.txt & pid=$!
+	sleep 0.3
+	timeout 10 "$IOPS" attach -q $mode --json -o gone.json $pid
+	is "who reads goes in the middle of a write that was attached to $mode" "$? $(cat gone.txt) $(json gone.json 'j["run"]["lost"]')" "0 65536 0"
+	wait $pid
+done
+
 # A parent in vfork(2) cannot be stopped before its child has gone on. If that is soon, all
 # is put back, though the child was let go alone; else nobody waits for ever, and it is said.
 lend() {	# milliseconds that the child sleeps, options...

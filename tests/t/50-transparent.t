@@ -88,6 +88,32 @@ done
 # What a blocking call transfers is not cut short by what only wakes a tracee. What is told
 # of it is what it has done, and agrees with what the kernel has counted.
 cp "$HELP/halves" .
+# Whoever reads goes while others are in the middle of writing: to python3 SIGPIPE, which
+# each attempt to go on raises, is ignored. More than once, and with another one waiting.
+cat >gone.py <<'EOP'
+import os, signal, socket, sys, time
+ways = {"write": lambda w: os.write(w, b"x" * 200000), "writev": lambda w: os.writev(w, [b"x" * 100000] * 2),
+        "send": lambda w: s.send(b"x" * 9000000), "sendfile": lambda w: os.sendfile(w, f, 0, 200000)}
+open("gone.in", "wb").write(b"x" * 200000); f = os.open("gone.in", os.O_RDONLY)
+for how, way in ways.items():
+    for reads in 1000, 0:
+        if how == "send": s, peer = socket.socketpair(); r, w = peer.fileno(), s.fileno()
+        else: r, w = os.pipe()
+        pid = os.fork()
+        if not pid:
+            os.close(w); time.sleep(0.05); reads and os.read(r, reads); time.sleep(0.05)
+            os.kill(os.getppid(), signal.SIGURG); os._exit(0)
+        if how == "send": peer.close()
+        else: os.close(r)
+        got = way(w); again = []
+        for _ in range(2):
+            try: again.append(way(w))
+            except BrokenPipeError: again.append("EPIPE")
+        if how == "send": got = got > 0; s.close()
+        else: os.close(w)
+        print(how, reads, got, again, os.waitpid(pid, 0)[1])
+EOP
+/usr/bin/python3 gone.py >gone.want
 whole='j["run"]["complete"] and j["run"]["verified"]["matched"] == j["run"]["verified"]["threads"]'
 for mode in $MODES --no-filter; do
 	[ "$mode" = default ] && mode=
@@ -109,6 +135,7 @@ for mode in $MODES --no-filter; do
 			[ "$(json half.json "$whole")" = True ] || all="$all $how"
 	done
 	is "... and such as are handled, which end them" "$all" ""
+	is "... and who reads goes meanwhile" "$(timeout 30 "$IOPS" run -q $mode --json -o half.json -- /usr/bin/python3 gone.py | diff - gone.want; json half.json "$whole")" True
 	all=
 	for i in 1 2 3 4; do
 		for how in write send sendfile; do

@@ -225,9 +225,13 @@ static bool make(struct tracer *t, struct task *k, bool found)
  * exit stop. */
 void rest_make(struct tracer *t, struct task *k)
 {
+	const bool skips = k->rest.skips;
 	struct made_call c;
 
-	if (k->rest.on || !tracee_made(k->tid, &c) || c.at == k->rest.over)
+	if (k->rest.on || !tracee_made(k->tid, &c))
+		return;
+	k->rest.skips = false;
+	if (skips || c.at == k->rest.over)
 		return;
 	k->rest.before = 0;
 	make(t, k, k->seized);
@@ -258,15 +262,28 @@ static bool may_be_half(const struct tracer *t, const struct task *k, int64_t re
 	return d->how != HOW_ALL || c->arg[d->flags] & MSG_WAITALL;
 }
 
-/* At its exit stop, before that of the signal or of the interrupt. at: where that is. */
+/* In the hook it has ended, and is told: at its call site, to which it has been taken. */
+void rest_over(struct task *k, uint64_t at)
+{
+	k->rest.over = at;
+	k->rest.skips = false;
+}
+
+/*
+ * At its exit stop, before that of the signal or of the interrupt. at: where that is.
+ * Where nobody reads any more what is written each attempt raises a signal, SIGPIPE,
+ * which may be ignored: it has ended what failed, and not our presence.
+ */
 bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at)
 {
 	bool half = k->rest.went || k->rest.before || may_be_half(t, k, ret);
+	bool vain = half && tracee_wakes_in_vain(k->tid);
 	bool made = k->rest.parted && make(t, k, false);
 
-	if (!made && half && (k->poked || tracee_wakes_in_vain(k->tid)))
+	if (!made && half && !k->rest.failed && (k->poked || vain))
 		made = make(t, k, false);
-	k->rest.parted = k->rest.went = k->poked = false;
+	k->rest.skips = k->rest.failed && vain;
+	k->rest.parted = k->rest.went = k->rest.failed = k->poked = false;
 	if (made)
 		return true;
 	k->rest.before = 0;
@@ -320,6 +337,7 @@ int64_t rest_exit(struct task *k, int64_t ret)
 		return ret;
 	k->rest.on = false;
 	k->rest.parted = ret > 0 && ret == k->rest.part;
+	k->rest.failed = ret <= 0 && ret != -EINTR && !op_interrupted(ret);
 	if (ret > 0)
 		c->result += ret;
 	tracee_make_over(k->tid, c);

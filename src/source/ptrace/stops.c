@@ -282,6 +282,7 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		return;
 	}
 	k->process->signals++;
+	fast_met(t, k, sig);
 	before_signal(t, k, sig);
 	trapped = t->fast ? fast_mend(t, k, sig) : 0;
 	if (trapped) {

@@ -156,6 +156,8 @@ struct rest {
 	int64_t part;   /* of a vector: bytes of the part that is made alone */
 	bool parted;    /* it has been */
 	bool went;      /* the call that has just ended was a rest */
+	bool failed;    /* ... of which there is no more to come: */
+	bool skips;     /* a signal that it has raised is not to make another one */
 	struct made_call call; /* as the program has made it, and what it has returned */
 };
 
@@ -391,6 +393,7 @@ int64_t early_exit(struct task *k, int64_t ret);
 
 /* rest.c: see there. */
 bool rest_may(const struct task *k);
+void rest_over(struct task *k, uint64_t at);
 void rest_make(struct tracer *t, struct task *k);
 void rest_interrupted(struct tracer *t, struct task *k, bool seized);
 bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at);

@@ -113,7 +113,7 @@ bool dispatch_can(const struct task *k)
 }
 
 /* Its calls stop as there is a filter, or each of them. */
-static void dispatch_no_more(struct task *k)
+void dispatch_no_more(struct task *k)
 {
 	switch_off(k);
 	k->dispatched = k->aside = false;
@@ -150,11 +150,9 @@ static bool begin(struct tracer *t, struct task *k)
 	if (k->space->state == SPACE_COLD)
 		prepare(t, k);
 	if (k->space->state != SPACE_READY || !handler_is_there(t, k) ||
-		switch_on(t, k) < 0)
+		(t->fast->guards && !handler_unblock(t, k)) || switch_on(t, k) < 0)
 		return false;
-	if (t->fast->guards)
-		handler_unblock(k);
-	else
+	if (!t->fast->guards)
 		task_hook(t, k); /* it makes calls at once, as a thread does */
 	return true;
 }

@@ -99,18 +99,39 @@ void handler_pass_on(struct tracer *t, struct task *k)
 	stand_back(t, k, &s);
 }
 
-/* From now on a blocked signal is not reset to its default when it is raised. */
-void handler_unblock(struct task *k)
+/* From now on a blocked signal is not reset to its default when it is raised. false: one
+ * waits, which it would get then. */
+bool handler_unblock(struct tracer *t, struct task *k)
 {
+	struct signal_state s;
 	uint64_t mask;
 
 	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 ||
 		!(mask & sigsys))
-		return;
+		return true;
+	if (tracee_signal(k->tid, SIGSYS, &s) < 0 || s.pending) {
+		fast_left(t, k, "has SIGSYS pending");
+		return false;
+	}
 	mask &= ~sigsys;
 	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
 	k->unblocked = k->seized;
 	k->mask = mask;
+	return true;
+}
+
+/*
+ * Somebody has sent it. Where only we have unblocked it, it waits from now on, as it
+ * would have without us: the kernel puts it back where it is blocked by the time that the
+ * task goes on. Nothing is dispatched any more, as that would unblock it.
+ */
+void fast_met(struct tracer *t, struct task *k, int sig)
+{
+	if (sig != SIGSYS || !t->fast || !t->fast->guards || !k->dispatched ||
+		!handler_block(k))
+		return;
+	fast_left(t, k, "has SIGSYS pending");
+	dispatch_no_more(k);
 }
 
 /* Whether only our handler keeps it from being ignored. */
@@ -165,8 +186,9 @@ bool handler_sets_mask(
 /*
  * When we leave: it is blocked again by who has the mask yet that it had been in, or
  * blocks nearly all: so do those that came meanwhile, with the mask of whoever made them.
+ * Whether it is.
  */
-void handler_block(struct task *k)
+bool handler_block(struct task *k)
 {
 	bool was = k->unblocked;
 	uint64_t mask;
@@ -174,9 +196,9 @@ void handler_block(struct task *k)
 	k->unblocked = false;
 	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 || mask & sigsys ||
 		((!was || mask != k->mask) && !is_full(mask | sigsys)))
-		return;
+		return false;
 	mask |= sigsys;
-	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
+	return !ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
 }
 
 /*

@@ -488,6 +488,7 @@ static int mend(struct tracer *t, struct task *k, int sig)
 	if (is_refusal(k, sig))
 		tell_place(k, &r);
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
+	rest_over(k, r.rip);
 	k->mending = true;
 	drain_task(t, k);
 	k->mending = false;

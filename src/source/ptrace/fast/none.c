@@ -176,6 +176,13 @@ int fast_mend(struct tracer *t, struct task *k, int sig)
 	return false;
 }
 
+void fast_met(struct tracer *t, struct task *k, int sig)
+{
+	(void)t;
+	(void)k;
+	(void)sig;
+}
+
 bool fast_ignores(const struct tracer *t, const struct task *k, int sig)
 {
 	(void)t;
