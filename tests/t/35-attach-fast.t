@@ -85,6 +85,26 @@ else
 	skip "no chrt here"
 fi
 
+# Attached to for a moment in the middle of a wait in io_uring_enter(2), on a busy machine:
+# what it says that it has taken it has.
+if [ "$("$HELP/asker" 1)" = 1 ]; then
+	for mode in "" --no-patch; do
+		busy=
+		for _ in 1 2 3 4; do sh -c 'while :; do :; done' & busy="$busy $!"; done
+		for long in 0.001 0.001 0.001 0.001 0.001 0.001 0.01 0.01; do
+			"$HELP/asker" 600 >>asked.txt & pid=$!
+			sleep 0.1
+			timeout 20 "$IOPS" attach -q $mode -d $long -o /dev/null $pid
+			wait $pid
+		done
+		kill $busy; wait $busy 2>/dev/null
+		is "a wait in io_uring_enter that was attached to for a moment $mode" "$(sort asked.txt | uniq -c | tr -s ' ')" " 8 1"
+		rm -f asked.txt
+	done
+else
+	skip "no io_uring here"
+fi
+
 # SIGSYS is blocked, and somebody has sent one: it waits, and is there when it is asked for.
 cat >pended.py <<'EOP'
 import os, signal, sys, time

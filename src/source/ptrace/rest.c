@@ -262,13 +262,6 @@ static bool may_be_half(const struct tracer *t, const struct task *k, int64_t re
 	return d->how != HOW_ALL || c->arg[d->flags] & MSG_WAITALL;
 }
 
-/* In the hook it has ended, and is told: at its call site, to which it has been taken. */
-void rest_over(struct task *k, uint64_t at)
-{
-	k->rest.over = at;
-	k->rest.skips = false;
-}
-
 /*
  * At its exit stop, before that of the signal or of the interrupt. at: where that is.
  * Where nobody reads any more what is written each attempt raises a signal, SIGPIPE,

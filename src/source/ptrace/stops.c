@@ -36,9 +36,10 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 {
 	if (!t->stopping) {
 		resume(t, k, sig);
-	} else if (k->exiting || (!dispatch_holds(t, k) && !dispatch_owes(k))) {
+	} else if (k->exiting ||
+		   (!dispatch_holds(t, k) && !dispatch_owes(k) && !k->early.on)) {
 		part_task(t, k, sig);
-	} else if (!dispatch_stands(k)) {
+	} else if (!dispatch_stands(k) || k->early.on) {
 		/* A signal that waits makes it stop by itself; an interrupt would come
 		 * before that one, for ever. */
 		if (k->status >> 16 != PTRACE_EVENT_STOP)
@@ -140,6 +141,8 @@ static void on_syscall(struct tracer *t, struct task *k)
 			return;
 		}
 		again_begins(k, now);
+		if (t->stopping && k->early.on) /* it ends as it had without us */
+			ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 		dispatch_entered(t, k, &in);
 		if (k->slot.ctl && in_hook(in.instruction_pointer))
 			resume(t, k, 0); /* is in its ring */
@@ -301,6 +304,14 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	go_on(t, k, is_ours(t, k, sig) ? 0 : sig);
 }
 
+static bool stands_before(struct task *k, const struct made_call *c)
+{
+	enum { SYSCALL = 2 };
+	struct __ptrace_syscall_info in;
+
+	return call_info(k, &in) && in.instruction_pointer + SYSCALL == c->at;
+}
+
 static void on_event_stop(struct tracer *t, struct task *k, int sig)
 {
 	bool group = is_stop(sig);
@@ -328,6 +339,8 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 		listen_on(t, k);
 		return;
 	}
+	if (t->stopping && k->early.on && stands_before(k, &k->early.call))
+		early_undo(k); /* else we would not see its exit */
 	if (group || !early_make(t, k))
 		mend_eintr(t, k, !group);
 	if (group || t->stopping)

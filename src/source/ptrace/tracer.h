@@ -393,7 +393,12 @@ int64_t early_exit(struct task *k, int64_t ret);
 
 /* rest.c: see there. */
 bool rest_may(const struct task *k);
-void rest_over(struct task *k, uint64_t at);
+/* In the hook it has ended, and is told: at its call site, to which it has been taken. */
+static inline void rest_over(struct task *k, uint64_t at)
+{
+	k->rest.over = at;
+	k->rest.skips = false;
+}
 void rest_make(struct tracer *t, struct task *k);
 void rest_interrupted(struct tracer *t, struct task *k, bool seized);
 bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at);

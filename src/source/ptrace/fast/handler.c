@@ -120,20 +120,6 @@ bool handler_unblock(struct tracer *t, struct task *k)
 	return true;
 }
 
-/*
- * Somebody has sent it. Where only we have unblocked it, it waits from now on, as it
- * would have without us: the kernel puts it back where it is blocked by the time that the
- * task goes on. Nothing is dispatched any more, as that would unblock it.
- */
-void fast_met(struct tracer *t, struct task *k, int sig)
-{
-	if (sig != SIGSYS || !t->fast || !t->fast->guards || !k->dispatched ||
-		!handler_block(k))
-		return;
-	fast_left(t, k, "has SIGSYS pending");
-	dispatch_no_more(k);
-}
-
 /* Whether only our handler keeps it from being ignored. */
 bool fast_ignores(const struct tracer *t, const struct task *k, int sig)
 {

@@ -4,6 +4,7 @@
 #include "../uring.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/syscall.h>
 
 static int unmap(struct tracer *t, struct task *k, const struct stand *s, uint64_t at,
@@ -108,4 +109,18 @@ void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n)
 	over = false;
 	for (unsigned i = 0; i < n && clear && !over; i++)
 		over = may_call(task[i]) && unmap_all(t, task[i]) != -ESRCH;
+}
+
+/*
+ * Somebody has sent it. Where only we have unblocked it, it waits from now on, as it
+ * would have without us: the kernel puts it back where it is blocked by the time that the
+ * task goes on. Nothing is dispatched any more, as that would unblock it.
+ */
+void fast_met(struct tracer *t, struct task *k, int sig)
+{
+	if (sig != SIGSYS || !t->fast || !t->fast->guards || !k->dispatched ||
+		!handler_block(k))
+		return;
+	fast_left(t, k, "has SIGSYS pending");
+	dispatch_no_more(k);
 }
