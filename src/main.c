@@ -17,7 +17,8 @@
  *                   file system that passes on); of saved traces: log, strace, fs_usage,
  *                   fuse_trace, blktrace (and its tags; live, capture: the same from
  *                   the kernel)
- *   sink/           where they go: stats, filter, interval, log, fuse_trace
+ *   sink/           where they go: stats (rows: by key; bundle: what is alike), filter,
+ *                   interval, log, fuse_trace
  *   export/         the same, in the forms of other tools
  *   layer/          sums of the layers below the calls; report/layer_*: how they look
  *   stream/         a folder of CSV files that rows go to, with its manifest

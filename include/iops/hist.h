@@ -13,6 +13,7 @@
 
 enum { HIST_BITS = 4, HIST_SUB = 1 << HIST_BITS, HIST_N = HIST_SUB * (65 - HIST_BITS) };
 
+/* Samples without memory of their own; buckets whose memory hist_empty() keeps. */
 enum { HIST_FEW = 9, HIST_KEPT = 8 * HIST_SUB };
 
 /* All zero is an empty histogram. min and max mean nothing while n is 0. */

@@ -3,6 +3,7 @@
  */
 #include "tracer.h"
 
+#include <errno.h>
 #include <linux/kcmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,12 +89,19 @@ static void leave_alone(struct space *s, const struct group *g)
 			n < SPACE_LEFT ? g->task[i]->tid : -1; /* too many to know */
 }
 
+/* Whether it may run in the memory of a task: what cannot be told may be so. */
+static bool may_share(const struct task *k, pid_t tid)
+{
+	long differs = tid < 0 ? 0 : syscall(SYS_kcmp, k->tid, tid, KCMP_VM, 0, 0);
+
+	return !differs || (differs < 0 && errno != ESRCH);
+}
+
 /* Whether one that was let go alone may still run in the memory of a task. */
 static bool is_shared(const struct space *s, const struct task *k)
 {
 	for (unsigned i = 0; i < SPACE_LEFT && s->left[i]; i++)
-		if (s->left[i] < 0 ||
-			!syscall(SYS_kcmp, k->tid, s->left[i], KCMP_VM, 0, 0))
+		if (may_share(k, s->left[i]))
 			return true;
 	return false;
 }

@@ -304,14 +304,6 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	go_on(t, k, is_ours(t, k, sig) ? 0 : sig);
 }
 
-static bool stands_before(struct task *k, const struct made_call *c)
-{
-	enum { SYSCALL = 2 };
-	struct __ptrace_syscall_info in;
-
-	return call_info(k, &in) && in.instruction_pointer + SYSCALL == c->at;
-}
-
 static void on_event_stop(struct tracer *t, struct task *k, int sig)
 {
 	bool group = is_stop(sig);
@@ -339,7 +331,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 		listen_on(t, k);
 		return;
 	}
-	if (t->stopping && k->early.on && stands_before(k, &k->early.call))
+	if (t->stopping && k->early.on && tracee_is_before(k->tid, &k->early.call))
 		early_undo(k); /* else we would not see its exit */
 	if (group || !early_make(t, k))
 		mend_eintr(t, k, !group);

@@ -287,13 +287,13 @@ struct tracer {
 	struct place *place; /* NULL: wherever the scheduler says */
 };
 
-/* What a signal would meet. */
 /* In a set of signals, as the kernel keeps it. */
 static inline uint64_t signal_bit(int sig)
 {
 	return UINT64_C(1) << (sig - 1);
 }
 
+/* What a signal would meet. */
 struct signal_state {
 	bool blocked, ignored, caught, pending;
 	uint64_t mask; /* of all that are blocked */

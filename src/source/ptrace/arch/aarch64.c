@@ -110,6 +110,13 @@ int tracee_make_undo(pid_t tid, const struct made_call *c)
 	return -ENOSYS;
 }
 
+bool tracee_is_before(pid_t tid, const struct made_call *c)
+{
+	(void)tid;
+	(void)c;
+	return false;
+}
+
 /* The register of the result is that of the first argument, until there is one. */
 int tracee_last_result(pid_t tid, int64_t *ret)
 {

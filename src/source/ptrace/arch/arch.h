@@ -73,6 +73,7 @@ bool tracee_made(pid_t tid, struct made_call *c);
 int tracee_make_again(pid_t tid, const struct made_call *c);
 int tracee_make_over(pid_t tid, const struct made_call *c);
 int tracee_make_undo(pid_t tid, const struct made_call *c);
+bool tracee_is_before(pid_t tid, const struct made_call *c);
 
 /*
  * At the exit stop of a task: the result of the call that it was killed in. -ENODATA: it

@@ -179,6 +179,14 @@ int tracee_make_undo(pid_t tid, const struct made_call *c)
 	return set_made(tid, c, 2);
 }
 
+/* Whether it stands where the call is about to be made again. */
+bool tracee_is_before(pid_t tid, const struct made_call *c)
+{
+	struct user_regs_struct r;
+
+	return !ptrace(PTRACE_GETREGS, tid, 0, &r) && r.rip + 2 == c->at;
+}
+
 int tracee_last_result(pid_t tid, int64_t *ret)
 {
 	struct user_regs_struct r;

@@ -155,7 +155,6 @@ int call_open_flags(const uint64_t *arg, const char *name)
 	return (int)arg[2];
 }
 
-/* A call that makes a descriptor, and is kept. */
 /* Whether the hook makes a call of its own for it. */
 bool shape_asks(uint8_t shape)
 {

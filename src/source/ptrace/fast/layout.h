@@ -96,8 +96,7 @@
 #define SHAPE_WAIT    0x86 /* as free, but it is noted when it begins: again.c */
 #define SHAPE_EVENTS  0x87 /* likewise, and what is answered in argument 0 behind it */
 #define SHAPE_SPARE   0x88 /* as free, but a mask is set without SIGSYS */
-#define SHAPE_DUPS                                                                       \
-	0x89 /* as free, unless argument 1 is F_DUPFD, F_DUPFD_CLOEXEC or F_SETFL */
+#define SHAPE_DUPS    0x89 /* as free, but for what shape_returns() says of it */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00

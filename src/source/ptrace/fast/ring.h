@@ -24,7 +24,7 @@ static inline uint8_t nr_shape(const struct fast *f, uint32_t nr)
 	return nr < NSHAPES ? f->shape[nr] : SHAPE_PASS;
 }
 
-/* Whether its result is a descriptor that the hook asks about. */
+/* A call that makes a descriptor, and is kept. */
 static inline bool shape_opens(uint8_t shape)
 {
 	return shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD;
