@@ -12,7 +12,8 @@
 
 enum { TICK_NS = 5 * 1000 * 1000, LOOKS = 20 };
 static const uint64_t LATE_NS = 200 * 1000 * 1000;
-static const uint64_t MOST_NS = UINT64_C(5000) * 1000 * 1000;
+static const uint64_t ASLEEP_NS = UINT64_C(5000) * 1000 * 1000;
+static const uint64_t STARVED_NS = UINT64_C(60000) * 1000 * 1000;
 
 /* It makes no more requests. */
 void part_async(struct tracer *t, struct task *k)
@@ -68,13 +69,14 @@ static void add_to_group(struct tracer *t, struct task *k, void *arg)
 }
 
 /* What runs on has been asked to stop, and sleeps where it cannot: all of it at each look
- * of many. Who has no turn on a busy machine, or has stopped and waits for us, does not.
+ * of many. Who has no turn on a busy machine, or has stopped and waits for us, does not,
+ * and is waited for much longer.
  */
 bool part_late(const struct tracer *t, const struct space *s)
 {
 	const uint64_t since = tracer_now(t) - t->stopping_ns;
 
-	return since > MOST_NS || (since > LATE_NS && t->looks - s->looked > LOOKS);
+	return since > STARVED_NS || (since > LATE_NS && t->looks - s->looked > LOOKS);
 }
 
 /* They are let go alone: until they are gone the code stays as it is. */
@@ -155,7 +157,7 @@ bool part_gives_up(struct tracer *t)
 	bool all = t->ntasks > 0;
 
 	if (!t->stopping || t->given_up || !all ||
-		tracer_now(t) - t->stopping_ns < MOST_NS)
+		tracer_now(t) - t->stopping_ns < ASLEEP_NS)
 		return t->given_up;
 	tasks_each(t, look_asleep, &all);
 	if (all)
