@@ -170,3 +170,60 @@ static void read_by_others(void)
 	need(waitpid(pid, &status, 0) == pid && !status, "the child");
 	io_uring_queue_exit(&r);
 }
+
+/* A thread with a ring of its own: waits for none, one, or all, and reads what is there. */
+static void *mix(void *seed)
+{
+	enum { ROUNDS = 600, MOST = 8 };
+	unsigned at = *(unsigned *)seed;
+	int fd = open(path, O_RDWR), what[DEPTH], n = 0;
+	char(*own)[SIZE] = malloc(DEPTH * SIZE);
+	bool used[DEPTH] = { false };
+	struct io_uring_cqe *c;
+	struct io_uring r;
+
+	need(own != NULL, "malloc");
+	ring(&r, DEPTH);
+	for (int i = 0; i < ROUNDS; i++) {
+		for (unsigned ask = 1 + rand_r(&at) % MOST; ask && n < DEPTH; ask--, n++) {
+			int slot = 0, off = rand_r(&at) % DEPTH * SIZE;
+			unsigned len = rand_r(&at) % SIZE;
+			while (used[slot])
+				slot++;
+			used[slot] = true;
+			what[slot] = rand_r(&at) % 2 ? WRITES : READS;
+			struct io_uring_sqe *s = next(&r);
+			if (what[slot] == WRITES)
+				io_uring_prep_write(s, fd, own[slot], len, off);
+			else
+				io_uring_prep_read(s, fd, own[slot], len, off);
+			s->user_data = i * DEPTH + slot;
+			if (!(rand_r(&at) % 16))
+				s->flags |= IOSQE_ASYNC;
+		}
+		int turn = i == ROUNDS - 1 ? 2 : rand_r(&at) % 3;
+		need(io_uring_submit_and_wait(&r, turn == 2 ? n : turn) >= 0, "submit");
+		for (; !io_uring_peek_cqe(&r, &c); n--) {
+			note(what[c->user_data % DEPTH], c->res);
+			used[c->user_data % DEPTH] = false;
+			io_uring_cqe_seen(&r, c);
+		}
+	}
+	io_uring_queue_exit(&r);
+	free(own);
+	close(fd);
+	return NULL;
+}
+
+static void private(void)
+{
+	static unsigned seed[] = { 1, 2, 3, 4 };
+	enum { N = sizeof(seed) / sizeof(*seed) };
+	pthread_t t[N];
+
+	close(make());
+	for (int i = 0; i < N; i++)
+		need(!pthread_create(&t[i], NULL, mix, &seed[i]), "pthread_create");
+	for (int i = 0; i < N; i++)
+		pthread_join(t[i], NULL);
+}

@@ -76,6 +76,7 @@ struct uring {
 	uint64_t head;               /* and these the kernel has taken */
 	uint32_t answered;           /* likewise answers */
 	uint32_t done;               /* and these have got to their requests */
+	uint32_t told;               /* and these are in what the hook has told of */
 	struct late *late;           /* answers by number, from there on */
 	struct requests flying;
 	bool timeouts;   /* has been asked for some, which end each wait */
@@ -147,11 +148,14 @@ static inline bool uring_is_entered(const struct uring *r, const struct task *k)
 		       SLOTS_AT + KNOWN_OFFSET + 4 * (uint64_t)(r->known - 1);
 }
 
-/* uring_answer.c: what has been answered since the last look; or that with this number,
- * if it is new. progress: more of the requests are known. */
+/* uring_seen.c: what has been answered since the last look. */
 void uring_answered(struct tracer *t, struct uring *r);
+
+/* uring_answer.c: an answer with its number, if it is new. lose: those before a number
+ * that have not been seen will not be. progress: more of the requests are known. */
 void uring_answer(struct tracer *t, struct uring *r, const struct io_uring_cqe *c,
 	uint32_t number, uint64_t now);
+void uring_lose(struct tracer *t, struct uring *r, uint32_t number);
 void uring_progress(struct tracer *t, struct uring *r);
 
 /* fast/uring_told.c: what a task has noted in the call of it that it is in, or has told

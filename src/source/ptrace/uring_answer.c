@@ -1,5 +1,5 @@
 /*
- * uring_answer.c - what has been answered in a ring
+ * uring_answer.c - answers, as the ends of requests
  */
 #include "uring.h"
 
@@ -66,10 +66,15 @@ static struct late *late_of(const struct uring *r, uint32_t number)
 	return &r->late[number & (room(r) - 1)];
 }
 
-/* Whether somebody may have asked for more than is known. */
-static bool may_be_told(const struct uring *r)
+/*
+ * Whether what an answer is to may yet be told of. One task alone tells in its order, but
+ * what is seen in the ring may be ahead of that: the kernel answers before it says how
+ * many it has taken.
+ */
+static bool may_be_told(const struct uring *r, uint32_t number)
 {
-	return r->entrants > 1 || r->decoded < r->head || uring_head(r) > r->decoded;
+	return r->entrants > 1 || (r->entrants && (int32_t)(number - r->told) >= 0) ||
+	       r->decoded < r->head || uring_head(r) > r->decoded;
 }
 
 /* Those before it in their order, and none before its request is known: that may be in
@@ -84,7 +89,7 @@ static void progress(struct tracer *t, struct uring *r, bool all)
 		struct request *q = l->seen ? asked_for(r, &c) : NULL;
 		if (l->seen && !q && uring_proves(t, r, c.user_data))
 			q = asked_for(r, &c);
-		if (l->seen && !q && !all && may_be_told(r))
+		if (l->seen && !q && !all && may_be_told(r, r->done))
 			return;
 		l->seen = false;
 		if (q) /* else it is from another ring: IORING_OP_MSG_RING */
@@ -97,8 +102,7 @@ void uring_progress(struct tracer *t, struct uring *r)
 	progress(t, r, false);
 }
 
-/* Those before a number that have not been seen will not be. */
-static void give_up(struct tracer *t, struct uring *r, uint32_t number)
+void uring_lose(struct tracer *t, struct uring *r, uint32_t number)
 {
 	uint64_t lost = 0;
 
@@ -127,45 +131,12 @@ void uring_answer(struct tracer *t, struct uring *r, const struct io_uring_cqe *
 	if ((int32_t)(number - r->answered) < 0)
 		return;
 	if (number - r->done >= room(r)) {
-		give_up(t, r, number);
+		uring_lose(t, r, number);
 		uring_give_up(t, r);
 		progress(t, r, true);
 	}
 	*late_of(r, number) = (struct late){ c->user_data, now, c->res, c->flags, true };
 	while (r->answered - r->done < room(r) && late_of(r, r->answered)->seen)
 		r->answered++;
-	progress(t, r, false);
-}
-
-/* Those that were overwritten meanwhile, as the program has read them long ago, are lost
- * to us. */
-void uring_answered(struct tracer *t, struct uring *r)
-{
-	enum { TRIES = 3 };
-	const struct io_uring_params *p = &r->p;
-	const uint8_t *cq = r->view.cq;
-	unsigned wide = !!(p->flags & IORING_SETUP_CQE32), tries = 0;
-	uint32_t number = r->answered;
-
-	if (!cq)
-		return;
-	uint64_t now = tracer_now(t);
-	uint32_t tail = uring_word(cq, p->cq_off.tail);
-	for (uint32_t n = 0; number != tail && n < 2 * p->cq_entries; n++) {
-		struct io_uring_cqe c;
-		size_t at = (number & (p->cq_entries - 1)) << wide;
-		memcpy(&c, cq + p->cq_off.cqes + at * sizeof(c), sizeof(c));
-		__atomic_thread_fence(__ATOMIC_ACQUIRE);
-		tail = uring_word(cq, p->cq_off.tail);
-		if (tail - number <= p->cq_entries) {
-			uring_answer(t, r, &c, number++, now);
-		} else if (r->entrants && tries++ < TRIES) {
-			drain_all(t); /* they may have been told of meanwhile */
-			number = r->answered;
-		} else {
-			number = tail - p->cq_entries;
-			give_up(t, r, number);
-		}
-	}
 	progress(t, r, false);
 }
