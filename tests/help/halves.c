@@ -3,8 +3,8 @@
  *
  *   halves HOW SIGNAL [ms [COMMAND]]
  *
- * HOW: write, writev, send, sendfile, recv, random, getrandom, or much, which writes more
- * than one call can; SIGNAL: ignored (by default), or handled; or none, and it all takes
+ * HOW: write, writev, send, sendmsg, sendfile, recv, recvmsg, random, getrandom, or much,
+ * which writes more than one call can; SIGNAL: ignored (by default), or handled; or none, and it all takes
  * so long. COMMAND: it becomes that in the middle, by a thread. Prints what was asked for
  * and what the call has returned, and "wrong" if what has come is not what was sent.
  */
@@ -100,17 +100,51 @@ static int pesterer(void)
 	return 0;
 }
 
-static ssize_t write_parts(int fd)
+static void parts(struct iovec *v, char *of)
 {
-	struct iovec v[PARTS];
 	size_t at = 0;
 
 	for (int i = 0; i < PARTS; i++) {
 		size_t len = i == PARTS - 1 ? SIZE - at : 20000u * (unsigned)i;
-		v[i] = (struct iovec){ data + at, len };
+		v[i] = (struct iovec){ of + at, len };
 		at += len;
 	}
+}
+
+static ssize_t write_parts(int fd)
+{
+	struct iovec v[PARTS];
+
+	parts(v, data);
 	return writev(fd, v, PARTS);
+}
+
+/* With a descriptor, which comes but once. */
+static ssize_t send_message(int fd)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr head;
+	} control = { .head = { CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS } };
+	struct iovec v[PARTS];
+	struct msghdr m = { .msg_iov = v,
+		.msg_iovlen = PARTS,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control) };
+
+	parts(v, data);
+	memcpy(CMSG_DATA(&control.head), &(int){ STDOUT_FILENO }, sizeof(int));
+	return sendmsg(fd, &m, MSG_NOSIGNAL);
+}
+
+static ssize_t receive_message(int fd)
+{
+	struct iovec v[PARTS];
+	struct msghdr m = { .msg_iov = v, .msg_iovlen = PARTS };
+
+	parts(v, got);
+	ssize_t n = recvmsg(fd, &m, MSG_WAITALL);
+	return m.msg_iov == v && m.msg_iovlen == PARTS && !m.msg_flags ? n : -1;
 }
 
 static ssize_t send_file(int fd)
@@ -160,7 +194,7 @@ int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
 	const char *which = argc > 2 ? argv[2] : "";
-	bool in = !strcmp(how, "recv"), random = !strcmp(how, "random"),
+	bool in = !strncmp(how, "recv", 4), random = !strcmp(how, "random"),
 	     get = !strcmp(how, "getrandom"), much = !strcmp(how, "much");
 	struct sigaction act = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	int fd[2], status;
@@ -207,6 +241,10 @@ int main(int argc, char **argv)
 		n = send_file(fd[1]);
 	else if (much)
 		n = write_much(fd[1], &asked);
+	else if (!strcmp(how, "sendmsg"))
+		n = send_message(fd[1]);
+	else if (!strcmp(how, "recvmsg"))
+		n = receive_message(fd[1]);
 	else if (in)
 		n = recv(fd[1], got, SIZE, MSG_WAITALL);
 	else if (random || get)

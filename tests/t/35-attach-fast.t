@@ -262,7 +262,7 @@ halves() {	# how, options...
 		halved="$halved $how"
 }
 halved=
-for how in write writev send sendfile recv; do halves $how; halves $how --no-patch; done
+for how in write writev send sendmsg sendfile recv recvmsg; do halves $how; halves $how --no-patch; done
 is "half of a transfer is done when it is attached to" "$halved" ""
 
 # Let go in the middle of one, it ends there, and what it says that it has done is done.

@@ -118,13 +118,13 @@ whole='j["run"]["complete"] and j["run"]["verified"]["matched"] == j["run"]["ver
 for mode in $MODES --no-filter; do
 	[ "$mode" = default ] && mode=
 	all=
-	for how in write writev send sendfile recv random getrandom; do
+	for how in write writev send sendmsg sendfile recv recvmsg random getrandom; do
 		[ "$("$IOPS" run -q $mode --json -o half.json -- ./halves $how ignored)" = "$(./halves $how ignored)" ] &&
 			[ "$(json half.json "$whole")" = True ] || all="$all $how"
 	done
 	is "signals that are ignored, in the middle of transfers${mode:+, $mode}" "$all" ""
 	all=
-	for how in write writev send; do
+	for how in write writev send sendmsg; do
 		# Who has room again before it looks whether there is a signal goes on.
 		for _ in 1 2 3 4 5; do
 			"$IOPS" run -q $mode --json -o half.json -- ./halves $how handled >half.txt
@@ -138,7 +138,7 @@ for mode in $MODES --no-filter; do
 	is "... and who reads goes meanwhile" "$(timeout 30 "$IOPS" run -q $mode --json -o half.json -- /usr/bin/python3 gone.py | diff - gone.want; json half.json "$whole")" True
 	all=
 	for i in 1 2 3 4; do
-		for how in write send sendfile; do
+		for how in write send sendmsg sendfile; do
 			"$IOPS" run -q $mode --json -o half.json -- ./halves $how ignored 3000 >half.txt & pid=$!
 			sleep 0.7$i
 			pkill -KILL -o -f "^./halves $how ignored 3000"

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -25,22 +26,27 @@
  * bytes. */
 enum how { HOW_OUT, HOW_ALL, HOW_MEMORY, HOW_RANDOM };
 
+/* Where the data is: there, or in the parts of a vector, which may be in a message. */
+enum where { DATA_PLAIN, DATA_VECTOR, DATA_MESSAGE };
+
 /* Which arguments are what; -1: it has none. */
 struct transfer {
 	short nr;
 	enum how how;
 	int8_t fd, data, size, flags;
-	bool vector;
+	enum where where;
 };
 
 static const struct transfer transfers[] = {
-	{ SYS_write, HOW_OUT, 0, 1, 2, -1, false },
-	{ SYS_writev, HOW_OUT, 0, 1, 2, -1, true },
-	{ SYS_sendto, HOW_OUT, 0, 1, 2, 3, false },
-	{ SYS_sendfile, HOW_OUT, 0, -1, 3, -1, false },
-	{ SYS_recvfrom, HOW_ALL, 0, 1, 2, 3, false },
-	{ SYS_read, HOW_MEMORY, 0, 1, 2, -1, false },
-	{ SYS_getrandom, HOW_RANDOM, -1, 0, 1, 2, false },
+	{ SYS_write, HOW_OUT, 0, 1, 2, -1, DATA_PLAIN },
+	{ SYS_writev, HOW_OUT, 0, 1, 2, -1, DATA_VECTOR },
+	{ SYS_sendto, HOW_OUT, 0, 1, 2, 3, DATA_PLAIN },
+	{ SYS_sendmsg, HOW_OUT, 0, 1, -1, 2, DATA_MESSAGE },
+	{ SYS_sendfile, HOW_OUT, 0, -1, 3, -1, DATA_PLAIN },
+	{ SYS_recvfrom, HOW_ALL, 0, 1, 2, 3, DATA_PLAIN },
+	{ SYS_recvmsg, HOW_ALL, 0, 1, -1, 2, DATA_MESSAGE },
+	{ SYS_read, HOW_MEMORY, 0, 1, 2, -1, DATA_PLAIN },
+	{ SYS_getrandom, HOW_RANDOM, -1, 0, 1, 2, DATA_PLAIN },
 };
 
 static const struct transfer *transfer_of(int nr)
@@ -51,25 +57,61 @@ static const struct transfer *transfer_of(int nr)
 	return NULL;
 }
 
-/* Bytes that it asks for; -1: that cannot be read. */
-static int64_t asked(
-	const struct task *k, const struct transfer *d, const struct made_call *c)
-{
-	enum { SOME = 64, LIMIT = 0x7ffff000 /* MAX_RW_COUNT */ };
-	struct iovec v[SOME];
-	uint64_t n = c->arg[d->size], sum = 0;
+/* The parts of a transfer, there. */
+struct parts {
+	uint64_t at, n;
+};
 
-	if (!d->vector)
-		return n < LIMIT ? (int64_t)n : LIMIT;
-	for (uint64_t i = 0; i < n; i++) {
-		size_t left = n - i < SOME ? n - i : SOME;
+/* struct user_msghdr of the kernel. */
+static bool message_of(const struct task *k, uint64_t at, struct msghdr *m)
+{
+	return task_read(k, at, m, sizeof(*m)) == sizeof(*m);
+}
+
+static bool parts_of(const struct task *k, const struct transfer *d,
+	const struct made_call *c, struct parts *p)
+{
+	struct msghdr m;
+
+	if (d->where == DATA_VECTOR) {
+		*p = (struct parts){ c->arg[d->data], c->arg[d->size] };
+		return true;
+	}
+	if (!message_of(k, c->arg[d->data], &m))
+		return false;
+	*p = (struct parts){ (uintptr_t)m.msg_iov, m.msg_iovlen };
+	return true;
+}
+
+enum { LIMIT = 0x7ffff000 /* MAX_RW_COUNT */ };
+
+/* Bytes of all parts; -1: they cannot be read. */
+static int64_t sum_of(const struct task *k, const struct parts *p)
+{
+	enum { SOME = 64 };
+	struct iovec v[SOME];
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < p->n; i++) {
+		size_t left = p->n - i < SOME ? p->n - i : SOME;
 		if (i % SOME == 0 &&
-			task_read(k, c->arg[d->data] + i * sizeof(*v), v,
-				left * sizeof(*v)) != (ssize_t)(left * sizeof(*v)))
+			task_read(k, p->at + i * sizeof(*v), v, left * sizeof(*v)) !=
+				(ssize_t)(left * sizeof(*v)))
 			return -1;
 		sum += v[i % SOME].iov_len;
 	}
 	return sum < LIMIT ? (int64_t)sum : LIMIT;
+}
+
+/* Bytes that it asks for; -1: that cannot be read. */
+static int64_t asked(
+	const struct task *k, const struct transfer *d, const struct made_call *c)
+{
+	struct parts p;
+
+	if (d->where == DATA_PLAIN)
+		return c->arg[d->size] < LIMIT ? (int64_t)c->arg[d->size] : LIMIT;
+	return parts_of(k, d, c, &p) ? sum_of(k, &p) : -1;
 }
 
 static bool has_timeout(int fd, int what)
@@ -118,6 +160,26 @@ static bool goes_on(int fd, enum how how, uint64_t flags)
 	return S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode);
 }
 
+static bool is_local(int fd)
+{
+	int domain = 0;
+	socklen_t len = sizeof(domain);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) && domain == AF_UNIX;
+}
+
+/* Whether what comes with a message is all with its first byte: descriptors that are
+ * sent. Else it may be of the rest as well, or come in the middle. */
+static bool is_data_alone(
+	const struct task *k, const struct transfer *d, const struct made_call *c, int fd)
+{
+	struct msghdr m;
+
+	return d->where != DATA_MESSAGE ||
+	       (message_of(k, c->arg[d->data], &m) &&
+		       (!m.msg_control || (d->how == HOW_OUT && is_local(fd))));
+}
+
 static bool is_whole(
 	const struct task *k, const struct transfer *d, const struct made_call *c)
 {
@@ -128,7 +190,7 @@ static bool is_whole(
 	int pidfd = (int)syscall(SYS_pidfd_open, k->process->pid, 0);
 	int fd = pidfd < 0 ? -1
 			   : (int)syscall(SYS_pidfd_getfd, pidfd, (int)c->arg[d->fd], 0);
-	bool whole = fd >= 0 && goes_on(fd, d->how, flags);
+	bool whole = fd >= 0 && goes_on(fd, d->how, flags) && is_data_alone(k, d, c, fd);
 	if (fd >= 0)
 		close(fd);
 	if (pidfd >= 0)
@@ -154,39 +216,53 @@ static const struct transfer *half_done(const struct task *k, struct made_call *
 	return d && c->result < asked(k, d, c) && is_whole(k, d, c) ? d : NULL;
 }
 
+/* What is put below the stack: a message that has the rest of the parts, and nothing
+ * else; a part of which a beginning is done. */
+struct scratch {
+	struct msghdr message;
+	struct iovec part;
+};
+
 /*
  * The rest of a vector: of the part where it has ended, from a copy below the stack; or
  * all parts behind that. A call has ended if it is not in the middle of either.
  */
-static bool set_vector(struct task *k, const struct transfer *d, struct made_call *c)
+static bool set_parts(struct task *k, const struct transfer *d, struct made_call *c)
 {
-	uint64_t done = (uint64_t)c->result, n = c->arg[d->size], at = c->arg[d->data];
-	struct iovec v;
+	uint64_t done = (uint64_t)c->result, at = again_scratch(k, c->stack);
+	struct scratch s = { 0 };
+	struct parts p;
 
-	for (; n; n--, at += sizeof(v)) {
-		if (task_read(k, at, &v, sizeof(v)) != sizeof(v))
+	if (!at || !parts_of(k, d, c, &p))
+		return false;
+	for (; p.n; p.n--, p.at += sizeof(s.part)) {
+		if (task_read(k, p.at, &s.part, sizeof(s.part)) != sizeof(s.part))
 			return false;
-		if (v.iov_len > done)
+		if (s.part.iov_len > done)
 			break;
-		done -= v.iov_len;
+		done -= s.part.iov_len;
 	}
-	c->arg[d->size] = n;
-	c->arg[d->data] = at;
-	if (!n || !done)
-		return n;
-	v.iov_base = (char *)v.iov_base + done;
-	v.iov_len -= done;
-	k->rest.part = (int64_t)v.iov_len;
-	c->arg[d->size] = 1;
-	c->arg[d->data] = again_scratch(k, c->stack);
-	return c->arg[d->data] && !tracee_write(k->tid, c->arg[d->data], &v, sizeof(v));
+	if (!p.n)
+		return false;
+	if (done) {
+		s.part.iov_base = (char *)s.part.iov_base + done;
+		s.part.iov_len -= done;
+		k->rest.part = (int64_t)s.part.iov_len;
+		p = (struct parts){ at + offsetof(struct scratch, part), 1 };
+	}
+	s.message.msg_iov = (struct iovec *)(uintptr_t)p.at;
+	s.message.msg_iovlen = p.n;
+	c->arg[d->data] = d->where == DATA_MESSAGE ? at : p.at;
+	if (d->where == DATA_VECTOR)
+		c->arg[d->size] = p.n;
+	return !tracee_write(k->tid, at, &s, sizeof(s));
 }
 
 static bool set_rest(struct task *k, const struct transfer *d, struct made_call *c)
 {
 	k->rest.part = 0;
-	if (d->vector)
-		return set_vector(k, d, c);
+	if (d->where != DATA_PLAIN)
+		return set_parts(k, d, c);
 	c->arg[d->size] = (uint64_t)(asked(k, d, c) - c->result);
 	if (d->data >= 0)
 		c->arg[d->data] += (uint64_t)c->result;
