@@ -3,8 +3,8 @@
  *
  *   halves HOW SIGNAL [ms [COMMAND]]
  *
- * HOW: write, writev, send, sendmsg, sendfile, recv, recvmsg, random, getrandom, or much,
- * which writes more than one call can; SIGNAL: ignored (by default), or handled; or none, and it all takes
+ * HOW: write, writev, send, sendmsg, sendfile, recv, recvmsg; random, getrandom, pread,
+ * readv, preadv, copy, or send_to_file; or much, which writes more than one call can; SIGNAL: ignored (by default), or handled; or none, and it all takes
  * so long. COMMAND: it becomes that in the middle, by a thread. Prints what was asked for
  * and what the call has returned, and "wrong" if what has come is not what was sent.
  */
@@ -179,23 +179,67 @@ static void *become(void *command)
 	return NULL;
 }
 
+/* A file of so many bytes, or of none. */
+static int file_of(size_t size)
+{
+	FILE *f = tmpfile();
+	int fd = f ? dup(fileno(f)) : -1;
+
+	if (fd < 0 || ftruncate(fd, (off_t)size) < 0)
+		exit(1);
+	fclose(f);
+	return fd;
+}
+
+/* Between files, or from /dev/zero and /dev/urandom. */
+static ssize_t transfer(const char *how, char *many)
+{
+	struct iovec v[] = { { many, MOST / 4 }, { many + MOST / 4, MOST - MOST / 4 } };
+	int random = open("/dev/urandom", O_RDONLY), zero = open("/dev/zero", O_RDONLY);
+
+	if (!strcmp(how, "random"))
+		return read(random, many, MOST);
+	if (!strcmp(how, "getrandom"))
+		return getrandom(many, MOST, 0);
+	if (!strcmp(how, "pread"))
+		return pread(zero, many, MOST, 100);
+	if (!strcmp(how, "readv"))
+		return readv(zero, v, 2);
+	if (!strcmp(how, "preadv"))
+		return preadv(zero, v, 2, 0);
+	if (!strcmp(how, "copy"))
+		return copy_file_range(file_of(MOST), NULL, file_of(0), NULL, MOST, 0);
+	return sendfile(file_of(0), file_of(MOST), NULL, MOST);
+}
+
 /* Many bytes, as each takes little time; the signals come all the while. */
-static ssize_t random_bytes(int fd, size_t *asked)
+static ssize_t many_bytes(const char *how, size_t *asked)
 {
 	char *many = malloc(MOST);
 
 	*asked = MOST;
-	ssize_t n = fd < 0 ? getrandom(many, MOST, 0) : read(fd, many, MOST);
+	ssize_t n = transfer(how, many);
 	free(many);
 	return n;
+}
+
+static bool is_quick(const char *how)
+{
+	static const char *const all[] = { "random", "getrandom", "pread", "readv",
+		"preadv", "copy", "send_to_file" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (!strcmp(how, all[i]))
+			return true;
+	return false;
 }
 
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
 	const char *which = argc > 2 ? argv[2] : "";
-	bool in = !strncmp(how, "recv", 4), random = !strcmp(how, "random"),
-	     get = !strcmp(how, "getrandom"), much = !strcmp(how, "much");
+	bool in = !strncmp(how, "recv", 4), quick = is_quick(how),
+	     much = !strcmp(how, "much");
 	struct sigaction act = { .sa_handler = handler, .sa_flags = SA_RESTART };
 	int fd[2], status;
 	size_t asked = SIZE;
@@ -219,17 +263,17 @@ int main(int argc, char **argv)
 	pid_t child = fork();
 	if (!child) {
 		close(fd[1]);
-		_exit(random || get ? pesterer()
-			: in        ? giver(fd[0])
-			: much      ? much_taker(fd[0])
-				    : taker(fd[0]));
+		_exit(quick  ? pesterer()
+			: in   ? giver(fd[0])
+			: much ? much_taker(fd[0])
+			       : taker(fd[0]));
 	}
 	if (argc > 4) {
 		pthread_t t;
 		pthread_create(&t, NULL, become, argv[4]);
 	}
 	close(fd[0]);
-	if (random || get)
+	if (quick)
 		nap(1000);
 	if (!strcmp(how, "write"))
 		n = write(fd[1], data, SIZE);
@@ -247,11 +291,11 @@ int main(int argc, char **argv)
 		n = receive_message(fd[1]);
 	else if (in)
 		n = recv(fd[1], got, SIZE, MSG_WAITALL);
-	else if (random || get)
-		n = random_bytes(get ? -1 : open("/dev/urandom", O_RDONLY), &asked);
+	else if (quick)
+		n = many_bytes(how, &asked);
 	if (n < 0)
 		printf("%s ", strerror(errno));
-	if (random || get)
+	if (quick)
 		kill(child, SIGKILL);
 	close(fd[1]);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -259,7 +303,7 @@ int main(int argc, char **argv)
 	printf("%zu %zd%s\n", asked, n,
 		(WIFEXITED(status) && WEXITSTATUS(status)) ||
 				(in && n > 0 && memcmp(data, got, (size_t)n)) ||
-				(!in && !random && !get && n >= 0 && *taken != (size_t)n)
+				(!in && !quick && n >= 0 && *taken != (size_t)n)
 			? " wrong"
 			: "");
 	return 0;

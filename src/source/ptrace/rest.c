@@ -22,31 +22,38 @@
 #include <unistd.h>
 
 /* What goes on until all is transferred: what is written to a descriptor that blocks;
- * what is received, where all is asked for; what devices of memory give, and random
- * bytes. */
-enum how { HOW_OUT, HOW_ALL, HOW_MEMORY, HOW_RANDOM };
+ * what is copied, to a file as well, up to the end of the other one; what is received,
+ * where all is asked for; what devices of memory give, and random bytes. */
+enum how { HOW_OUT, HOW_COPY, HOW_ALL, HOW_MEMORY, HOW_RANDOM };
 
 /* Where the data is: there, or in the parts of a vector, which may be in a message. */
 enum where { DATA_PLAIN, DATA_VECTOR, DATA_MESSAGE };
 
-/* Which arguments are what; -1: it has none. */
+/* Which arguments are what; -1: it has none. offset: of the file, where it is not that of
+ * the descriptor; rwf: RWF_NOWAIT and the like. */
 struct transfer {
 	short nr;
 	enum how how;
-	int8_t fd, data, size, flags;
 	enum where where;
+	int8_t fd, data, size, flags, offset, rwf;
 };
 
 static const struct transfer transfers[] = {
-	{ SYS_write, HOW_OUT, 0, 1, 2, -1, DATA_PLAIN },
-	{ SYS_writev, HOW_OUT, 0, 1, 2, -1, DATA_VECTOR },
-	{ SYS_sendto, HOW_OUT, 0, 1, 2, 3, DATA_PLAIN },
-	{ SYS_sendmsg, HOW_OUT, 0, 1, -1, 2, DATA_MESSAGE },
-	{ SYS_sendfile, HOW_OUT, 0, -1, 3, -1, DATA_PLAIN },
-	{ SYS_recvfrom, HOW_ALL, 0, 1, 2, 3, DATA_PLAIN },
-	{ SYS_recvmsg, HOW_ALL, 0, 1, -1, 2, DATA_MESSAGE },
-	{ SYS_read, HOW_MEMORY, 0, 1, 2, -1, DATA_PLAIN },
-	{ SYS_getrandom, HOW_RANDOM, -1, 0, 1, 2, DATA_PLAIN },
+	{ SYS_write, HOW_OUT, DATA_PLAIN, 0, 1, 2, -1, -1, -1 },
+	{ SYS_writev, HOW_OUT, DATA_VECTOR, 0, 1, 2, -1, -1, -1 },
+	{ SYS_pwritev2, HOW_OUT, DATA_VECTOR, 0, 1, 2, -1, 3, 5 },
+	{ SYS_sendto, HOW_OUT, DATA_PLAIN, 0, 1, 2, 3, -1, -1 },
+	{ SYS_sendmsg, HOW_OUT, DATA_MESSAGE, 0, 1, -1, 2, -1, -1 },
+	{ SYS_sendfile, HOW_COPY, DATA_PLAIN, 0, -1, 3, -1, -1, -1 },
+	{ SYS_copy_file_range, HOW_COPY, DATA_PLAIN, 2, -1, 4, -1, -1, -1 },
+	{ SYS_recvfrom, HOW_ALL, DATA_PLAIN, 0, 1, 2, 3, -1, -1 },
+	{ SYS_recvmsg, HOW_ALL, DATA_MESSAGE, 0, 1, -1, 2, -1, -1 },
+	{ SYS_read, HOW_MEMORY, DATA_PLAIN, 0, 1, 2, -1, -1, -1 },
+	{ SYS_readv, HOW_MEMORY, DATA_VECTOR, 0, 1, 2, -1, -1, -1 },
+	{ SYS_pread64, HOW_MEMORY, DATA_PLAIN, 0, 1, 2, -1, 3, -1 },
+	{ SYS_preadv, HOW_MEMORY, DATA_VECTOR, 0, 1, 2, -1, 3, -1 },
+	{ SYS_preadv2, HOW_MEMORY, DATA_VECTOR, 0, 1, 2, -1, 3, 5 },
+	{ SYS_getrandom, HOW_RANDOM, DATA_PLAIN, -1, 0, 1, 2, -1, -1 },
 };
 
 static const struct transfer *transfer_of(int nr)
@@ -157,7 +164,8 @@ static bool goes_on(int fd, enum how how, uint64_t flags)
 	if (S_ISSOCK(st.st_mode))
 		return is_stream(fd) &&
 		       !has_timeout(fd, how == HOW_ALL ? SO_RCVTIMEO : SO_SNDTIMEO);
-	return S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode);
+	return S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) ||
+	       (how == HOW_COPY && S_ISREG(st.st_mode));
 }
 
 static bool is_local(int fd)
@@ -187,6 +195,8 @@ static bool is_whole(
 
 	if (d->how == HOW_RANDOM)
 		return !(flags & GRND_NONBLOCK);
+	if (d->rwf >= 0 && c->arg[d->rwf])
+		return false;
 	int pidfd = (int)syscall(SYS_pidfd_open, k->process->pid, 0);
 	int fd = pidfd < 0 ? -1
 			   : (int)syscall(SYS_pidfd_getfd, pidfd, (int)c->arg[d->fd], 0);
@@ -261,6 +271,8 @@ static bool set_parts(struct task *k, const struct transfer *d, struct made_call
 static bool set_rest(struct task *k, const struct transfer *d, struct made_call *c)
 {
 	k->rest.part = 0;
+	if (d->offset >= 0 && (int64_t)c->arg[d->offset] >= 0)
+		c->arg[d->offset] += (uint64_t)c->result;
 	if (d->where != DATA_PLAIN)
 		return set_parts(k, d, c);
 	c->arg[d->size] = (uint64_t)(asked(k, d, c) - c->result);
