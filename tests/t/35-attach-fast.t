@@ -161,6 +161,20 @@ for sent in before while; do
 done
 rm -f ready
 
+# It begins to judge its calls, or to handle SIGSYS, while its threads run in patched code:
+# that is put back below them.
+for how in filter tsync sigsys dispatch; do
+	all_found=''
+	for _ in 1 2 3 4 5; do
+		"$HELP/quits" $how 1000 >quits.txt & pid=$!
+		sleep 0.2
+		timeout 20 "$IOPS" attach -q -d 0.7 --json -o quits.json $pid
+		{ wait $pid; found="$? $(cat quits.txt) $(json quits.json "$all_verified")"; } 2>/dev/null
+		[ "$found" = "0 good True" ] || all_found="${all_found}[$found]"
+	done
+	is "what is patched is put back while threads run in it: $how" "$all_found" ""
+done
+
 # A transfer that it is attached to in the middle of, and who reads goes: its end is its end.
 cat >gone.py <<'EOP'
 import os, time

@@ -444,6 +444,7 @@ int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site 
 	const struct plan *p, struct stub_code *c);
 int patch_prepare(struct tracer *t, struct task *k, uint64_t at);
 void patch_again(struct tracer *t, struct task *k, struct site *s);
+void patch_gone(struct task *k, const struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);
 bool patch_moves(struct task *k, uint64_t nr, uint64_t from, uint64_t len);
 struct user_regs_struct;

@@ -398,17 +398,22 @@ static bool had_blocked(const struct task *k, uint64_t now)
 	return now == (k->trap_mask & ~trap) ? k->trap_mask & trap : (now & all) == all;
 }
 
-/* A breakpoint of ours, hit while the site was being written. */
+/*
+ * A breakpoint of ours, hit while the site was being written, or put back: by now it may
+ * have been. A copy of the memory made in that moment holds it for good.
+ */
 static bool on_breakpoint(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
 	struct site *s = space_site_of_patch(k->space, r->rip - 1);
 	uint64_t mask;
 
-	if (!s || s->state != SITE_PATCHED)
+	if (!s)
 		return false;
 	r->rip--;
-	/* A copy of the memory made in that moment holds it for good. */
-	patch_again(t, k, s);
+	if (s->state == SITE_PATCHED)
+		patch_again(t, k, s);
+	else
+		patch_gone(k, s);
 	if (!ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) &&
 		had_blocked(k, mask)) {
 		mask |= signal_bit(SIGTRAP);

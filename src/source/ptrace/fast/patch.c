@@ -449,6 +449,21 @@ void patch_again(struct tracer *t, struct task *k, struct site *s)
 	close(mem);
 }
 
+/* The same of one that has been put back. */
+void patch_gone(struct task *k, const struct site *s)
+{
+	uint8_t now;
+	int mem = -1;
+
+	if (tracee_read(k->tid, s->patch, &now, 1) == 1 && now == 0xcc)
+		mem = mem_open(k->tid);
+	if (mem < 0)
+		return;
+	mem_write(mem, s->patch + 1, s->old + 1, s->length - 1);
+	mem_write(mem, s->patch, s->old, 1);
+	close(mem);
+}
+
 /*
  * Put back every site of an address space: all its calls are to stop again, and its code
  * is to be where it was. At the stop before a call, which is made again. 1, or -ESRCH.
