@@ -173,4 +173,21 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 done
 kill $pid; wait $pid 2>/dev/null
 is "an end that is asked for at once" "$n_told$(cat soon.txt)" 10
+
+# What its own filter answers, or a supervisor, in place of the kernel was not done.
+matched='j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"] > 0, j["run"]["complete"]'
+for opt in --no-patch --patch-after=40; do
+	for later in "" later; do
+		"$HELP/judged" 1500 $later >judged.txt & pid=$!
+		sleep 0.3
+		timeout 20 "$IOPS" attach $opt -d 0.9 --json -o judged.json $pid
+		wait $pid
+		is "calls that a filter answers by SIGSYS, $opt $later" "$? $(cat judged.txt) $(json judged.json "$matched")" "0 good (True, True)"
+	done
+	"$HELP/notified" 20000 answers & pid=$!
+	sleep 0.3
+	timeout 20 "$IOPS" attach $opt -d 0.5 --json -o judged.json $pid "$(pgrep -P $pid)"
+	wait $pid
+	is "... and a supervisor, $opt" "$? $(json judged.json "$matched")" "0 (True, True)"
+done
 plan

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -120,10 +121,35 @@ static bool adds_supervisor(const struct task *k)
 	       k->call.arg[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER;
 }
 
+/* Where there is no filter of ours it is known of each call whether the kernel made it.
+ */
 static bool enter_seccomp(struct tracer *t, struct task *k)
 {
+	return adds_supervisor(k) || !t->launch || k->sysmode;
+}
+
+static bool enter_prctl(struct tracer *t, struct task *k)
+{
+	return k->call.arg[0] == PR_SET_SECCOMP && (!t->launch || k->sysmode);
+}
+
+static void judged(struct task *k)
+{
+	if (tracee_is_filtered(k->tid) && tracee_is_answered(k->tid))
+		k->process->supervised = true;
+}
+
+void control_found(const struct tracer *t, struct task *k)
+{
+	if (!t->launch)
+		judged(k);
+}
+
+static void leave_prctl(struct tracer *t, struct task *k, int64_t ret)
+{
 	(void)t;
-	return adds_supervisor(k);
+	if (ret >= 0)
+		judged(k);
 }
 
 /* One that runs might not stop any more. */
@@ -136,6 +162,8 @@ static void supervise(struct tracer *t, struct task *k, void *process)
 
 static void leave_seccomp(struct tracer *t, struct task *k, int64_t ret)
 {
+	if (ret >= 0 && (!t->launch || k->sysmode))
+		judged(k);
 	if (ret < 0 || !adds_supervisor(k))
 		return;
 	k->process->supervised = true;
@@ -214,6 +242,7 @@ static const struct control controls[] = {
 	{ "clone", enter_clone, leave_clone },
 	{ "clone3", enter_clone3, leave_clone },
 	{ "seccomp", enter_seccomp, leave_seccomp },
+	{ "prctl", enter_prctl, leave_prctl },
 	{ "ptrace", enter_ptrace, NULL },
 	{ "io_setup", enter_answered, aio_made },
 	{ "io_submit", aio_submits, aio_submitted },

@@ -319,6 +319,8 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	if (k->held_back)
 		return; /* until its parent's event */
 	task_found(t, k);
+	if (seized)
+		control_found(t, k);
 	k->poked = false;
 	if (group && !t->stopping) {
 		early_undo(k);

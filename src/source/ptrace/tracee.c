@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +248,43 @@ bool tracee_is_filtered(pid_t tid)
 
 	free(status);
 	return is;
+}
+
+/* Whether one of these programs may end so that the call is not made, but has a result.
+ */
+static bool may_answer(const struct sock_filter *code, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t action = code[i].k & SECCOMP_RET_ACTION_FULL;
+		if (BPF_CLASS(code[i].code) == BPF_RET &&
+			(BPF_RVAL(code[i].code) != BPF_K || action == SECCOMP_RET_TRAP ||
+				action == SECCOMP_RET_USER_NOTIF))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Whether a call may be answered in place of the kernel by what judges it: its
+ * supervisor, seccomp_unotify(2), or SECCOMP_RET_TRAP, by which its number is where its
+ * result would be. Only who is privileged, and judged by nothing, may read that: else it
+ * may be so.
+ */
+bool tracee_is_answered(pid_t tid)
+{
+	bool may = false;
+	long n = 0;
+
+	for (long i = 0; !may; i++) {
+		n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, 0);
+		if (n < 0)
+			return errno != ENOENT;
+		struct sock_filter *code = calloc(n ? (size_t)n : 1, sizeof(*code));
+		may = !code || ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, code) != n ||
+		      may_answer(code, (unsigned)n);
+		free(code);
+	}
+	return true;
 }
 
 /* capabilities(7), execve(2): set-uid, set-gid and file capabilities. */

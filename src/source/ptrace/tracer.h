@@ -340,6 +340,7 @@ int tracee_signal(pid_t tid, int sig, struct signal_state *s);
 bool tracee_awaits(pid_t tid);
 bool tracee_wakes_in_vain(pid_t tid);
 bool tracee_is_filtered(pid_t tid);
+bool tracee_is_answered(pid_t tid);
 bool tracee_gains_rights(const char *path);
 
 /* task.c */
@@ -515,6 +516,7 @@ bool control_enter(struct tracer *t, struct task *k);
 void control_leave(struct tracer *t, struct task *k, int64_t ret);
 bool control_hands_over(struct tracer *t, struct task *k);
 void control_restore(struct task *k);
+void control_found(const struct tracer *t, struct task *k); /* it was running before */
 void control_look(struct tracer *t, const struct task *k);
 void control_forget(struct tracer *t, const struct process *p);
 void control_async(struct tracer *t, struct task *k);
