@@ -298,8 +298,10 @@ static void stop_like(struct front *f, int sig)
 	sigemptyset(&set);
 	sigaddset(&set, sig);
 	sigaction(sig, &deflt, &old);
-	if (f->launch)
+	if (f->launch) {
+		f->matched[SIGCONT] = f->launch->delivered[SIGCONT].n;
 		f->launch->stopped = 1;
+	}
 	raise(sig);
 	if (sig != SIGSTOP) {
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
@@ -308,7 +310,7 @@ static void stop_like(struct front *f, int sig)
 	sigaction(sig, &old, NULL);
 }
 
-/* Whoever continues only us means the command. */
+/* Whoever continues only us means the command, if it has not gone on by itself. */
 static void go_on(struct front *f)
 {
 	struct timespec wait = { 0, FORWARD_WAIT_MS * 1000000 };
@@ -319,7 +321,7 @@ static void go_on(struct front *f)
 	f->launch->stopped = 0;
 	nanosleep(&wait, NULL);
 	waitid(P_PID, f->launch->command, &info, WCONTINUED | WNOHANG);
-	if (!info.si_pid)
+	if (!info.si_pid && f->matched[SIGCONT] == f->launch->delivered[SIGCONT].n)
 		kill(f->launch->command, SIGCONT);
 }
 

@@ -176,7 +176,7 @@ static const char *const note_text[NNOTES] = {
 		"wanted to trace others, which was refused because iops traces them",
 	[NOTE_SUPERVISED] = "installed a seccomp supervisor: every call stops there",
 	[NOTE_COMPAT] = "made calls of an unknown ABI, which are not counted",
-	[NOTE_PATCHED] = "could not be stopped in time: left patched, which does no harm",
+	[NOTE_PATCHED] = "could not be left as before: what stays does no harm",
 };
 
 /* What was seen of another layer, which is in no total of this one. */

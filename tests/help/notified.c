@@ -4,9 +4,11 @@
  * Some more before, with which the place gets hot. Exits with 2 where there is no such
  * supervisor.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +45,12 @@ static int listen_to(int nr)
 		SECCOMP_FILTER_FLAG_NEW_LISTENER, &prog);
 }
 
+/* Who asks has been interrupted, and asks once more. */
+static bool is_void(void)
+{
+	return errno == EINTR || errno == ENOENT;
+}
+
 int main(int argc, char **argv)
 {
 	int fd = open("/dev/zero", O_RDONLY), n = argc > 1 ? atoi(argv[1]) : 1, status;
@@ -63,15 +71,22 @@ int main(int argc, char **argv)
 		struct seccomp_notif_resp answer = {
 			.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE
 		};
-		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
-			return 3;
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
+			if (!is_void())
+				return 3;
+			i--;
+			continue;
+		}
 		answer.id = call.id;
 		if (argc > 2 && i % 2) {
 			answer.flags = 0;
 			answer.val = SIZE;
 		}
-		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0)
-			return 4;
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer) < 0) {
+			if (!is_void())
+				return 4;
+			i--;
+		}
 	}
 	return pid < 0 || waitpid(pid, &status, 0) != pid || status ? 5 : 0;
 }

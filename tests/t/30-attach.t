@@ -178,16 +178,17 @@ is "an end that is asked for at once" "$n_told$(cat soon.txt)" 10
 matched='j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"] > 0, j["run"]["complete"]'
 for opt in --no-patch --patch-after=40; do
 	for later in "" later; do
-		"$HELP/judged" 1500 $later >judged.txt & pid=$!
+		rm -f judged.json; "$HELP/judged" 1500 $later >judged.txt & pid=$!
 		sleep 0.3
 		timeout 20 "$IOPS" attach $opt -d 0.9 --json -o judged.json $pid
 		wait $pid
 		is "calls that a filter answers by SIGSYS, $opt $later" "$? $(cat judged.txt) $(json judged.json "$matched")" "0 good (True, True)"
 	done
-	"$HELP/notified" 20000 answers & pid=$!
-	sleep 0.3
-	timeout 20 "$IOPS" attach $opt -d 0.5 --json -o judged.json $pid "$(pgrep -P $pid)"
-	wait $pid
-	is "... and a supervisor, $opt" "$? $(json judged.json "$matched")" "0 (True, True)"
+	rm -f judged.json; "$HELP/notified" 9000000 answers & pid=$!
+	until child=$(pgrep -P $pid); do sleep 0.02; done
+	sleep 0.2
+	timeout 20 "$IOPS" attach $opt -d 0.5 --json -o judged.json $pid $child
+	is "... and a supervisor, $opt" "$? $(json judged.json "$matched, j['total']['read']['operations'] > 10")" "0 (True, True, True)"
+	kill $pid $child; wait $pid 2>/dev/null
 done
 plan

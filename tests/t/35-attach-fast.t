@@ -215,6 +215,29 @@ for mode in "" --no-patch; do
 	is "... and the program goes on" "$? $(sed 's/[0-9]* //' lent.txt)" "0 good"
 done
 
+# A frozen process stops, but makes no calls for us: nobody waits for it.
+group=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)/iops-$$
+if mkdir "$group" 2>/dev/null && [ -e "$group/cgroup.freeze" ]; then
+	"$HELP/quits" filter 20000 >frozen.txt & pid=$!
+	sleep 0.2; before=$(first)
+	echo $pid >"$group/cgroup.procs"; echo 1 >"$group/cgroup.freeze"
+	timeout -k 1 20 "$IOPS" attach -q -d 0.3 --json -o frozen.json $pid
+	st=$?; echo 0 >"$group/cgroup.freeze"
+	is "attached to while it is frozen" "$st $(json frozen.json "$all_verified") $(clean)" "0 True $before"
+	{ sleep 0.5; echo 1 >"$group/cgroup.freeze"; } & freezer=$!
+	timeout -k 1 20 "$IOPS" attach -q -d 1 --json -o frozen.json $pid
+	st=$?; wait $freezer; echo 0 >"$group/cgroup.freeze"
+	is "... and frozen while it is attached to" "$st $(json frozen.json "$all_verified, [n['note'] for n in j['run']['notes']]")" "0 (True, ['left patched'])"
+	sleep 0.2
+	is "... it goes on" "$(kill -0 $pid && cut -d' ' -f3 "/proc/$pid/stat")" R
+	kill -KILL $pid; wait $pid 2>/dev/null
+	sleep 0.1
+else
+	skip "control groups cannot be frozen here"
+	skip "... nor now"; skip "... nor then"
+fi
+rmdir "$group" 2>/dev/null
+
 begin -b 6 4
 for _ in 1 2 3 4 5; do timeout 10 "$IOPS" attach -q -d 0.1 -o /dev/null $pid; done
 wait $pid

@@ -152,6 +152,29 @@ for mode in $MODES --no-filter; do
 	is "... more than a call can take" "$("$IOPS" run -q $mode --json -o half.json -- ./halves much ignored; json half.json "$whole")" "$(printf '3221225472 2147479552\nTrue')"
 done
 
+# Whoever stops as soon as it was continued is seen to stop each time.
+cat >stops.py <<'EOP'
+import os, signal, sys, time
+pid = os.fork()
+if not pid:
+    os.setpgid(0, 0)
+    command = sys.argv[2:] + ["sh", "-c", "for i in 1 2 3 4 5; do kill -%s $$; done; exit 3" % sys.argv[1]]
+    os.execvp(command[0], command)
+stops, until = 0, time.time() + 20
+while True:
+    got, status = os.waitpid(pid, os.WUNTRACED | os.WNOHANG)
+    if not got:
+        if time.time() > until: os.killpg(pid, signal.SIGKILL); until += 9
+        time.sleep(0.005)
+    elif os.WIFSTOPPED(status): stops += 1; os.killpg(pid, signal.SIGCONT)
+    else: break
+print(stops, os.waitstatus_to_exitcode(status))
+EOP
+for mode in $MODES; do
+	[ "$mode" = default ] && mode=
+	is "stopped again at once${mode:+, $mode}" "$(for sig in STOP TSTP TTIN; do /usr/bin/python3 stops.py $sig "$IOPS" run -q $mode -o p.txt --; done | tr '\n' ' ')" "5 3 5 3 5 3 "
+done
+
 P=$HELP/ptydrive
 [ -x "$P" ] || { plan; }
 job() {		# name script-words... -- the shell command is iops or bare, by $RUN

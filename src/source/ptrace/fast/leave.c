@@ -90,7 +90,8 @@ static int unmap_all(struct tracer *t, struct task *k)
 /*
  * All of them stand, and have left: the memory as it was. Where our handler has to stay,
  * for want of a task that can give it back, so do the pages that it needs: it is as if we
- * had been killed.
+ * had been killed, and is said. So do those of a task that must make no calls, or is
+ * frozen.
  */
 void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n)
 {
@@ -109,6 +110,12 @@ void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n)
 	over = false;
 	for (unsigned i = 0; i < n && clear && !over; i++)
 		over = may_call(task[i]) && unmap_all(t, task[i]) != -ESRCH;
+	over = false;
+	for (unsigned i = 0; i < n && !over; i++) {
+		over = has_memory(task[i]);
+		if (over)
+			task_note(t, task[i], NOTE_PATCHED, 0);
+	}
 }
 
 /*

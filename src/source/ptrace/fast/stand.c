@@ -34,17 +34,19 @@ int mem_write(int mem, uint64_t at, const void *from, size_t len)
 	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
 }
 
-enum { STOPPED = 1, ENDED };
+enum { STOPPED = 1, ENDED, FROZEN };
 
 /*
  * Sleep until there is news of a task. Not in wait(2) itself: the first thread of a
  * process that is killed may be dead without a word while others, which we serve next,
- * are not. That is -ESRCH.
+ * are not. That is -ESRCH. One that sleeps, where no call of ours does, is frozen with
+ * its control group: cgroup.freeze.
  */
 static int look(const struct task *k)
 {
-	enum { YIELDS = 8, BUSY = 200, NAP_NS = 50 * 1000, PATIENCE = 20 };
+	enum { YIELDS = 8, BUSY = 200, NAP_NS = 50 * 1000, PATIENCE = 20, SLEEPS = 100 };
 	const struct timespec nap = { 0, NAP_NS };
+	unsigned asleep = 0;
 
 	for (unsigned i = 0;; i++) {
 		siginfo_t info = { .si_pid = 0 };
@@ -61,24 +63,34 @@ static int look(const struct task *k)
 		if (i < BUSY)
 			continue;
 		nanosleep(&nap, NULL);
-		char state = i % PATIENCE ? 'R' : process_state(k->tid);
+		if (i % PATIENCE)
+			continue;
+		char state = process_state(k->tid);
 		if (!state || state == 'Z' || state == 'X')
 			return -ESRCH;
+		asleep = state == 'S' ? asleep + 1 : 0;
+		if (asleep == SLEEPS)
+			return FROZEN;
 	}
 }
 
 /*
  * Until the task stops as expected: 0. -ESRCH: it has died, or stands elsewhere, which
- * is in the queue then.
+ * is in the queue then. -EAGAIN: it stands where it was, as it is frozen.
  */
 int stand_wait(struct tracer *t, struct task *k, int event, int request)
 {
+	bool frozen = false;
 	int status;
 
 	for (;;) {
 		int news = look(k);
 		if (news < 0)
 			return news;
+		if (news == FROZEN) {
+			frozen = !ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+			continue;
+		}
 		/* Once it is reaped its counters are gone. */
 		if (news == ENDED && !k->exiting) {
 			drain_dead(t, k);
@@ -100,6 +112,8 @@ int stand_wait(struct tracer *t, struct task *k, int event, int request)
 				ptrace(request, k->tid, 0, 0);
 				continue;
 			}
+			if (got == PTRACE_EVENT_STOP && frozen)
+				return -EAGAIN;
 			if (got == PTRACE_EVENT_STOP || (!got && sig == SIGSTOP)) {
 				k->restop |= sig != SIGTRAP;
 				ptrace(request, k->tid, 0, 0);
