@@ -152,6 +152,18 @@ for mode in $MODES --no-filter; do
 	is "... more than a call can take" "$("$IOPS" run -q $mode --json -o half.json -- ./halves much ignored; json half.json "$whole")" "$(printf '3221225472 2147479552\nTrue')"
 done
 
+# Another thread takes the signal that has woken this one.
+for mode in --no-patch --no-filter; do
+	case $mode in --no-filter) waits="recv read epoll sigtimedwait semtimedop" ;; *) waits="recv read" ;; esac
+	all=
+	for how in $waits; do
+		for _ in 1 2; do
+			[ "$("$IOPS" run -q $mode --json -o stolen.json -- "$HELP/stolen" $how) $(json stolen.json "$whole")" = "0 True" ] || all="$all $how"
+		done
+	done
+	is "signals that are ignored, and that another thread takes, $mode" "$all" ""
+done
+
 # Whoever stops as soon as it was continued is seen to stop each time.
 cat >stops.py <<'EOP'
 import os, signal, sys, time

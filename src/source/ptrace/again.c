@@ -93,20 +93,27 @@ bool again_make(struct tracer *t, struct task *k)
  */
 bool again_quietly(struct tracer *t, struct task *k)
 {
-	struct time_limit l;
+	struct again *a = &k->again;
 
 	if (t->stopping || k->process->stopped || k->process->ntasks < 2 ||
-		!tracee_limit(k->tid, &l) || tracee_awaits(k->tid))
+		tracee_awaits(k->tid))
 		return false;
-	again_limit(t, k);
-	return !tracee_repeat(k->tid);
+	if (tracee_limit(k->tid, &a->limit))
+		again_limit(t, k);
+	else if (!tracee_lasts(k->tid, &a->limit))
+		return false;
+	if (!a->on)
+		a->value = a->limit.value;
+	a->repeated = !tracee_repeat(k->tid);
+	return a->repeated;
 }
 
 /* A handler is to run, or its group stops. It may not have been made again by now: then
  * it has ended by that. */
 void again_interrupted(struct task *k)
 {
-	if (k->again.on && tracee_unrepeat(k->tid, &k->again.limit, k->again.value))
+	if ((k->again.on || k->again.repeated) &&
+		tracee_unrepeat(k->tid, &k->again.limit, k->again.value))
 		k->again.on = false;
 	again_over(k);
 }
@@ -118,7 +125,7 @@ void again_over(struct task *k)
 
 	if (a->on && tracee_is_limited(k->tid, &a->limit))
 		tracee_set_limit(k->tid, &a->limit, a->limit.value);
-	a->on = false;
+	a->on = a->repeated = false;
 	a->began = 0;
 }
 
@@ -136,6 +143,7 @@ void again_exit(struct tracer *t, struct task *k, int64_t ret)
 	struct again *a = &k->again;
 	struct time_limit l;
 
+	a->repeated = false;
 	/* The kernel makes it again by itself, if no handler comes: io_pgetevents(2). */
 	if (ret == -514 /* ERESTARTNOHAND */ && !t->stopping &&
 		tracee_limit(k->tid, &l)) {

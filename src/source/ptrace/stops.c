@@ -297,7 +297,7 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	k->process->stopped |= stops_all(k, sig);
 	struct made_call c;
 	const bool waited = tracee_made(k->tid, &c) && early_is(&c);
-	const bool ended = k->again.on || tracee_in_eintr(k->tid);
+	const bool ended = k->again.on || k->again.repeated || tracee_in_eintr(k->tid);
 	const bool vain = (ended || waited) && is_vain(t, k, sig);
 	if (!waited || !vain || !early_make(t, k))
 		mend_eintr(t, k, ended && vain);

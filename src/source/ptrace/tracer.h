@@ -131,6 +131,7 @@ enum task_state { TASK_RUNNING, TASK_QUEUED, TASK_STOPPED };
 /* again.c: a call that is made again until the time that it may wait is over. */
 struct again {
 	bool on;
+	bool repeated;           /* it is about to be made: again_quietly() */
 	struct time_limit limit; /* its argument, as the program gave it */
 	uint64_t value;          /* ... and as it is now */
 	int64_t asked;           /* ns */

@@ -53,6 +53,13 @@ bool tracee_limit(pid_t tid, struct time_limit *l)
 	return false;
 }
 
+bool tracee_lasts(pid_t tid, struct time_limit *l)
+{
+	(void)tid;
+	(void)l;
+	return false;
+}
+
 bool tracee_is_limited(pid_t tid, const struct time_limit *l)
 {
 	(void)tid;

@@ -43,8 +43,11 @@ struct time_limit {
 	uint64_t stack; /* where the stack ends */
 };
 
-/* Where there it is one of those: true. */
+/* Where there it is one of those: true. lasts: one that may have a limit elsewhere, as a
+ * socket has, or none: no argument. */
+enum { NO_LIMIT = 6 };
 bool tracee_limit(pid_t tid, struct time_limit *l);
+bool tracee_lasts(pid_t tid, struct time_limit *l);
 
 /* At its exit stop: whether that is of this call. */
 bool tracee_is_limited(pid_t tid, const struct time_limit *l);

@@ -90,6 +90,24 @@ bool tracee_limit(pid_t tid, struct time_limit *l)
 	return false;
 }
 
+/* What waits for others, and may be made once more where it has done nothing. */
+bool tracee_lasts(pid_t tid, struct time_limit *l)
+{
+	static const int lasting[] = { SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg,
+		SYS_recvmmsg, SYS_accept, SYS_accept4, SYS_write, SYS_writev, SYS_sendto,
+		SYS_sendmsg, SYS_sendmmsg, SYS_sendfile, SYS_splice };
+	struct user_regs_struct r;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || r.cs == CODE_32)
+		return false;
+	for (size_t i = 0; i < sizeof(lasting) / sizeof(*lasting); i++)
+		if ((int64_t)r.orig_rax == lasting[i]) {
+			*l = (struct time_limit){ .nr = lasting[i], .arg = NO_LIMIT };
+			return true;
+		}
+	return false;
+}
+
 bool tracee_is_limited(pid_t tid, const struct time_limit *l)
 {
 	struct user_regs_struct r;
@@ -118,12 +136,16 @@ int tracee_repeat(pid_t tid)
 bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value)
 {
 	struct user_regs_struct r;
-	uint64_t *arg = (uint64_t *)((char *)&r + arg_at[l->arg]);
+	uint64_t *arg = l->arg == NO_LIMIT
+				? NULL
+				: (uint64_t *)((char *)&r + arg_at[l->arg]);
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || (int64_t)r.rax != l->nr ||
-		((int64_t)r.orig_rax != -1 && r.orig_rax != r.rax) || *arg != value)
+		((int64_t)r.orig_rax != -1 && r.orig_rax != r.rax) ||
+		(arg && *arg != value))
 		return false;
-	*arg = l->value;
+	if (arg)
+		*arg = l->value;
 	r.rip += 2;
 	r.rcx = r.rip;
 	r.rax = (uint64_t)-EINTR;

@@ -1,0 +1,85 @@
+/*
+ * stolen HOW - waits of 40 ms, while signals come that are ignored and another thread is
+ * busy, which may take them; prints how many have ended with EINTR
+ *
+ * HOW: recv and read (of a socket with a timeout), epoll, sigtimedwait, semtimedop.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ipc.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WAITS = 6, SIGNALS = 60, EACH_US = 4000, WAIT_MS = 40 };
+
+static volatile bool over;
+
+static void *busy(void *arg)
+{
+	int fd = open("/dev/null", O_WRONLY);
+
+	while (!over)
+		if (write(fd, "x", 1) != 1)
+			_exit(1);
+	return arg;
+}
+
+static long wait_once(const char *how, int fd, int ep, int sem)
+{
+	const struct timespec limit = { 0, WAIT_MS * 1000 * 1000 };
+	struct sembuf take = { 0, -1, 0 };
+	struct epoll_event event;
+	sigset_t set;
+	char c;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	if (!strcmp(how, "recv"))
+		return recv(fd, &c, 1, 0);
+	if (!strcmp(how, "read"))
+		return read(fd, &c, 1);
+	if (!strcmp(how, "epoll"))
+		return epoll_wait(ep, &event, 1, WAIT_MS);
+	if (!strcmp(how, "semtimedop"))
+		return semtimedop(sem, &take, 1, &limit);
+	return sigtimedwait(&set, NULL, &limit);
+}
+
+int main(int argc, char **argv)
+{
+	struct timeval limit = { 0, WAIT_MS * 1000 };
+	int s[2], sem = semget(IPC_PRIVATE, 1, 0600), ep = epoll_create1(0), n = 0;
+	pid_t me = getpid();
+	pthread_t t;
+
+	signal(SIGUSR1, SIG_IGN);
+	if (argc != 2 || sem < 0 || ep < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, s) ||
+		setsockopt(s[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+		return 2;
+	pid_t pid = fork();
+	for (int i = 0; !pid && i < SIGNALS; i++) {
+		usleep(EACH_US);
+		kill(me, SIGUSR1);
+	}
+	if (!pid)
+		_exit(0);
+	pthread_create(&t, NULL, busy, NULL);
+	for (int i = 0; i < WAITS; i++)
+		n += wait_once(argv[1], s[0], ep, sem) < 0 && errno == EINTR;
+	over = true;
+	pthread_join(t, NULL);
+	waitpid(pid, NULL, 0);
+	semctl(sem, 0, IPC_RMID);
+	printf("%d\n", n);
+	return 0;
+}
