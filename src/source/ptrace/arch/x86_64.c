@@ -136,9 +136,8 @@ int tracee_repeat(pid_t tid)
 bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value)
 {
 	struct user_regs_struct r;
-	uint64_t *arg = l->arg == NO_LIMIT
-				? NULL
-				: (uint64_t *)((char *)&r + arg_at[l->arg]);
+	uint64_t *arg =
+		l->arg == NO_LIMIT ? NULL : (uint64_t *)((char *)&r + arg_at[l->arg]);
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || (int64_t)r.rax != l->nr ||
 		((int64_t)r.orig_rax != -1 && r.orig_rax != r.rax) ||
