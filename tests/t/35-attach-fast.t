@@ -192,6 +192,26 @@ for mode in "" --no-patch; do
 	wait $pid
 done
 
+# A stop of its group has ended the write, which was attached to behind that.
+cat >stopped.py <<'EOP'
+import os, time
+r, w = os.pipe()
+if not os.fork():
+    os.close(w); time.sleep(1.5)
+    while os.read(r, 65536): pass
+    os._exit(0)
+os.close(r)
+print(os.write(w, b"x" * 200000))
+EOP
+for mode in "" --no-patch; do
+	/usr/bin/python3 stopped.py >stopped.txt & pid=$!
+	sleep 0.4; kill -STOP $pid; sleep 0.2
+	timeout 10 "$IOPS" attach -q $mode -d 1.8 --json -o stopped.json $pid & tracer=$!
+	sleep 0.4; kill -CONT $pid
+	wait $tracer; st=$?; wait $pid
+	is "a write that was stopped before it was attached to $mode" "$st $(cat stopped.txt) $(json stopped.json "$all_verified")" "0 65536 True"
+done
+
 # A parent in vfork(2) cannot be stopped before its child has gone on. If that is soon, all
 # is put back, though the child was let go alone; else nobody waits for ever, and it is said.
 lend() {	# milliseconds that the child sleeps, options...

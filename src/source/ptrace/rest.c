@@ -325,6 +325,15 @@ void rest_make(struct tracer *t, struct task *k)
 	make(t, k, k->seized);
 }
 
+/* In a stop of its group: that ends it half done without us as well. */
+void rest_never(struct task *k)
+{
+	struct made_call c;
+
+	if (tracee_made(k->tid, &c))
+		rest_over(k, c.at);
+}
+
 /* At the stop of an interrupt. seized: that by which it was attached to: if it was in the
  * middle the rest is a call like others, which stops. */
 void rest_interrupted(struct tracer *t, struct task *k, bool seized)

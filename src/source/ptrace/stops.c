@@ -329,6 +329,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 			fast_mend(t, k, sig);
 		again_never(k);
 		early_never(k);
+		rest_never(k);
 		task_flush(t, k);
 		listen_on(t, k);
 		return;

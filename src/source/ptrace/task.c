@@ -449,7 +449,8 @@ void task_verdict(struct tracer *t, struct task *k)
 {
 	struct counters now;
 
-	verdict(t, k, ask(k, &now));
+	/* Of one that was never seen to stand it is not known what came before. */
+	verdict(t, k, k->seized ? NULL : ask(k, &now));
 }
 
 /* last: as of verdict(). */

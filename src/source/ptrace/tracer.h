@@ -402,6 +402,7 @@ static inline void rest_over(struct task *k, uint64_t at)
 	k->rest.skips = false;
 }
 void rest_make(struct tracer *t, struct task *k);
+void rest_never(struct task *k);
 void rest_interrupted(struct tracer *t, struct task *k, bool seized);
 bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at);
 bool rest_begins(const struct tracer *t, const struct task *k);
