@@ -197,16 +197,18 @@ cat >stopped.py <<'EOP'
 import os, time
 r, w = os.pipe()
 if not os.fork():
-    os.close(w); time.sleep(1.5)
+    os.close(w); time.sleep(2)
     while os.read(r, 65536): pass
     os._exit(0)
 os.close(r)
+open("begun", "w").write("x")
 print(os.write(w, b"x" * 200000))
 EOP
 for mode in "" --no-patch; do
-	/usr/bin/python3 stopped.py >stopped.txt & pid=$!
-	sleep 0.4; kill -STOP $pid; sleep 0.2
-	timeout 10 "$IOPS" attach -q $mode -d 1.8 --json -o stopped.json $pid & tracer=$!
+	rm -f begun; /usr/bin/python3 stopped.py >stopped.txt & pid=$!
+	until [ -s begun ]; do sleep 0.02; done
+	sleep 0.3; kill -STOP $pid; sleep 0.2
+	timeout 10 "$IOPS" attach -q $mode -d 2.2 --json -o stopped.json $pid & tracer=$!
 	sleep 0.4; kill -CONT $pid
 	wait $tracer; st=$?; wait $pid
 	is "a write that was stopped before it was attached to $mode" "$st $(cat stopped.txt) $(json stopped.json "$all_verified")" "0 65536 True"
