@@ -86,6 +86,13 @@ bool again_make(struct tracer *t, struct task *k)
 	return !tracee_unmask_eintr(k->tid);
 }
 
+/* A file system may say EINTR of its own, again and again. */
+static bool is_of_socket(const struct tracer *t, const struct task *k)
+{
+	return k->call.row >= 0 && !k->call.quiet &&
+	       names_file(t->names, k->call.op[0].file)->type == FILE_SOCKET;
+}
+
 /*
  * At the exit stop of a call that has ended with EINTR. Among threads the one that is
  * woken for a signal may not be the one that takes it: then no stop follows, and for a
@@ -100,7 +107,7 @@ bool again_quietly(struct tracer *t, struct task *k)
 		return false;
 	if (tracee_limit(k->tid, &a->limit))
 		again_limit(t, k);
-	else if (!tracee_lasts(k->tid, &a->limit))
+	else if (!is_of_socket(t, k) || !tracee_lasts(k->tid, &a->limit))
 		return false;
 	if (!a->on)
 		a->value = a->limit.value;

@@ -43,8 +43,8 @@ struct time_limit {
 	uint64_t stack; /* where the stack ends */
 };
 
-/* Where there it is one of those: true. lasts: one that may have a limit elsewhere, as a
- * socket has, or none: no argument. */
+/* Where there it is one of those: true. lasts: one whose limit is its socket's, if it
+ * has any: no argument. */
 enum { NO_LIMIT = 6 };
 bool tracee_limit(pid_t tid, struct time_limit *l);
 bool tracee_lasts(pid_t tid, struct time_limit *l);

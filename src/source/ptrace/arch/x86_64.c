@@ -90,12 +90,12 @@ bool tracee_limit(pid_t tid, struct time_limit *l)
 	return false;
 }
 
-/* What waits for others, and may be made once more where it has done nothing. */
+/* What waits for others on a socket, and may be made once more: it has done nothing. */
 bool tracee_lasts(pid_t tid, struct time_limit *l)
 {
 	static const int lasting[] = { SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg,
-		SYS_recvmmsg, SYS_accept, SYS_accept4, SYS_write, SYS_writev, SYS_sendto,
-		SYS_sendmsg, SYS_sendmmsg, SYS_sendfile, SYS_splice };
+		SYS_recvmmsg, SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg,
+		SYS_sendmmsg };
 	struct user_regs_struct r;
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || r.cs == CODE_32)
