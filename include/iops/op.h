@@ -66,7 +66,7 @@ enum op_kind {
 	X(SUPERVISED, "seccomp notifier") /* its calls stop one by one from here on */   \
 	X(RUNNING, "still running")       /* the command ended before it did */          \
 	X(COMPAT, "unknown ABI")          /* calls of an ABI that iops does not know */  \
-	X(PATCHED, "left patched") /* did not stop: its code stays as it was made */
+	X(PATCHED, "left patched")        /* something of ours stays in its memory */
 
 enum op_note {
 #define X(name, text) NOTE_##name,

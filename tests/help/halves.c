@@ -4,8 +4,9 @@
  *   halves HOW SIGNAL [ms [COMMAND]]
  *
  * HOW: write, writev, send, sendmsg, sendfile, recv, recvmsg; random, getrandom, pread,
- * readv, preadv, copy, or send_to_file; or much, which writes more than one call can; SIGNAL: ignored (by default), or handled; or none, and it all takes
- * so long. COMMAND: it becomes that in the middle, by a thread. Prints what was asked for
+ * readv, preadv, copy, copy_more (than there is), or send_to_file; or much, which writes
+ * more than one call can; SIGNAL: ignored (by default), or handled; or none, and it all
+ * takes so long. COMMAND: it becomes that in the middle, by a thread. Prints what was asked for
  * and what the call has returned, and "wrong" if what has come is not what was sent.
  */
 #include <errno.h>
@@ -207,6 +208,8 @@ static ssize_t transfer(const char *how, char *many)
 		return readv(zero, v, 2);
 	if (!strcmp(how, "preadv"))
 		return preadv(zero, v, 2, 0);
+	if (!strcmp(how, "copy_more"))
+		return copy_file_range(file_of(MOST), NULL, file_of(0), NULL, 2 * MOST, 0);
 	if (!strcmp(how, "copy"))
 		return copy_file_range(file_of(MOST), NULL, file_of(0), NULL, MOST, 0);
 	return sendfile(file_of(0), file_of(MOST), NULL, MOST);
@@ -226,7 +229,7 @@ static ssize_t many_bytes(const char *how, size_t *asked)
 static bool is_quick(const char *how)
 {
 	static const char *const all[] = { "random", "getrandom", "pread", "readv",
-		"preadv", "copy", "send_to_file" };
+		"preadv", "copy", "copy_more", "send_to_file" };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (!strcmp(how, all[i]))

@@ -118,7 +118,7 @@ whole='j["run"]["complete"] and j["run"]["verified"]["matched"] == j["run"]["ver
 for mode in $MODES --no-filter; do
 	[ "$mode" = default ] && mode=
 	all=
-	for how in write writev send sendmsg sendfile recv recvmsg random getrandom pread readv preadv copy send_to_file; do
+	for how in write writev send sendmsg sendfile recv recvmsg random getrandom pread readv preadv copy copy_more send_to_file; do
 		[ "$("$IOPS" run -q $mode --json -o half.json -- ./halves $how ignored)" = "$(./halves $how ignored)" ] &&
 			[ "$(json half.json "$whole")" = True ] || all="$all $how"
 	done

@@ -58,6 +58,7 @@ static int set_left(struct task *k, const struct time_limit *l, int64_t ns)
 void again_begins(struct task *k, uint64_t now)
 {
 	k->again.began = now;
+	k->again.repeated = 0;
 }
 
 /* As it is about to be made again. */
@@ -111,7 +112,8 @@ bool again_quietly(struct tracer *t, struct task *k)
 		return false;
 	if (!a->on)
 		a->value = a->limit.value;
-	a->repeated = !tracee_repeat(k->tid);
+	if (tracee_repeat(k->tid, &a->repeated) < 0)
+		a->repeated = 0;
 	return a->repeated;
 }
 
@@ -120,7 +122,8 @@ bool again_quietly(struct tracer *t, struct task *k)
 void again_interrupted(struct task *k)
 {
 	if ((k->again.on || k->again.repeated) &&
-		tracee_unrepeat(k->tid, &k->again.limit, k->again.value))
+		tracee_unrepeat(
+			k->tid, &k->again.limit, k->again.value, k->again.repeated))
 		k->again.on = false;
 	again_over(k);
 }
@@ -132,7 +135,8 @@ void again_over(struct task *k)
 
 	if (a->on && tracee_is_limited(k->tid, &a->limit))
 		tracee_set_limit(k->tid, &a->limit, a->limit.value);
-	a->on = a->repeated = false;
+	a->on = false;
+	a->repeated = 0;
 	a->began = 0;
 }
 
@@ -150,7 +154,7 @@ void again_exit(struct tracer *t, struct task *k, int64_t ret)
 	struct again *a = &k->again;
 	struct time_limit l;
 
-	a->repeated = false;
+	a->repeated = 0;
 	/* The kernel makes it again by itself, if no handler comes: io_pgetevents(2). */
 	if (ret == -514 /* ERESTARTNOHAND */ && !t->stopping &&
 		tracee_limit(k->tid, &l)) {

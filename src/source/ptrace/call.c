@@ -251,14 +251,17 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 }
 
 /*
- * Its supervisor may have answered a call in place of the kernel, seccomp_unotify(2):
- * then it was not made. The kernel has not counted it.
+ * Its supervisor may have answered a call in place of the kernel, seccomp_unotify(2), or
+ * was being asked when an interrupt came: then it was not made. The kernel has not
+ * counted it.
  */
 static bool was_answered(const struct tracer *t, const struct task *k,
 	const struct syscall_desc *d, int64_t ret)
 {
 	struct counters now;
-	bool counts = ret > 0 || (d->weight == 1 && (ret == 0 || ret == -EAGAIN));
+	bool counts = ret > 0 ||
+		      (d->weight == 1 && (ret == 0 || ret == -EAGAIN || ret == -EINTR ||
+						 op_interrupted(ret)));
 
 	return k->process->supervised && t->countable && d->weight && counts &&
 	       !k->unsure && k->base.calls >= 0 &&

@@ -147,8 +147,7 @@ void control_found(const struct tracer *t, struct task *k)
 
 static void leave_prctl(struct tracer *t, struct task *k, int64_t ret)
 {
-	(void)t;
-	if (ret >= 0)
+	if (ret >= 0 && enter_prctl(t, k))
 		judged(k);
 }
 

@@ -176,7 +176,8 @@ static bool will_stop(const struct task *k)
 static void look(struct tracer *t, struct task *k, void *arg)
 {
 	(void)arg;
-	if (k->space && !k->exiting && k->state != TASK_STOPPED && will_stop(k))
+	if (k->space && !k->exiting && !k->lender && k->state != TASK_STOPPED &&
+		will_stop(k))
 		k->space->looked = t->looks;
 }
 

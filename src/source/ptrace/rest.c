@@ -176,6 +176,26 @@ static bool is_local(int fd)
 	return !getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) && domain == AF_UNIX;
 }
 
+/* Whether descriptors are all that comes with a message. */
+static bool has_descriptors_alone(const struct task *k, struct msghdr *m)
+{
+	union {
+		char room[1200]; /* of SCM_MAX_FD, 253 */
+		struct cmsghdr head;
+	} control;
+	ssize_t len = (ssize_t)m->msg_controllen;
+	bool alone = true;
+
+	if (len < 0 || (size_t)len > sizeof(control) ||
+		task_read(k, (uintptr_t)m->msg_control, &control, (size_t)len) != len)
+		return false;
+	m->msg_control = &control;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+		alone = alone && c->cmsg_level == SOL_SOCKET &&
+			c->cmsg_type == SCM_RIGHTS;
+	return alone;
+}
+
 /* Whether what comes with a message is all with its first byte: descriptors that are
  * sent. Else it may be of the rest as well, or come in the middle. */
 static bool is_data_alone(
@@ -185,7 +205,8 @@ static bool is_data_alone(
 
 	return d->where != DATA_MESSAGE ||
 	       (message_of(k, c->arg[d->data], &m) &&
-		       (!m.msg_control || (d->how == HOW_OUT && is_local(fd))));
+		       (!m.msg_control || (d->how == HOW_OUT && is_local(fd) &&
+						  has_descriptors_alone(k, &m))));
 }
 
 static bool is_whole(
@@ -309,6 +330,15 @@ static bool make(struct tracer *t, struct task *k, bool found)
 	return true;
 }
 
+/* Of one that a stop has ended more is known: the next one there may be made whole. */
+static bool is_over(const struct task *k, const struct made_call *c)
+{
+	const struct made_call *s = &k->rest.stopped;
+
+	return c->at == k->rest.over &&
+	       (!s->at || (s->result == c->result && s->stack == c->stack));
+}
+
 /* At a stop for a signal that it ignores, or an interrupt of ours; not that behind an
  * exit stop. */
 void rest_make(struct tracer *t, struct task *k)
@@ -319,7 +349,7 @@ void rest_make(struct tracer *t, struct task *k)
 	if (k->rest.on || !tracee_made(k->tid, &c))
 		return;
 	k->rest.skips = false;
-	if (skips || c.at == k->rest.over)
+	if (skips || is_over(k, &c))
 		return;
 	k->rest.before = 0;
 	make(t, k, k->seized);
@@ -330,8 +360,10 @@ void rest_never(struct task *k)
 {
 	struct made_call c;
 
-	if (tracee_made(k->tid, &c))
-		rest_over(k, c.at);
+	if (!tracee_made(k->tid, &c))
+		return;
+	rest_over(k, c.at);
+	k->rest.stopped = c;
 }
 
 /* At the stop of an interrupt. seized: that by which it was attached to: if it was in the
@@ -418,9 +450,10 @@ void rest_undo(struct tracer *t, struct task *k)
 }
 
 /* At its exit. What is told of it. */
-int64_t rest_exit(struct task *k, int64_t ret)
+int64_t rest_exit(const struct tracer *t, struct task *k, int64_t ret)
 {
 	struct made_call *c = &k->rest.call;
+	const int weight = k->rest.found ? 0 : weight_of(t, c);
 
 	k->rest.went = k->rest.on;
 	if (!k->rest.on)
@@ -428,8 +461,13 @@ int64_t rest_exit(struct task *k, int64_t ret)
 	k->rest.on = false;
 	k->rest.parted = ret > 0 && ret == k->rest.part;
 	k->rest.failed = ret <= 0 && ret != -EINTR && !op_interrupted(ret);
-	if (ret > 0)
+	if (ret > 0) {
 		c->result += ret;
+	} else if (weight) { /* at the end of a file nothing is counted: the kernel knows
+			      */
+		k->mine.calls -= weight;
+		k->unsure += weight;
+	}
 	tracee_make_over(k->tid, c);
 	return c->result > k->rest.before ? c->result - k->rest.before : ret;
 }
@@ -443,7 +481,7 @@ void rest_died(struct tracer *t, struct task *k)
 	if (!k->rest.on)
 		return;
 	bool made = tracee_made(k->tid, &now) && now.result != -ENOSYS;
-	int64_t ret = made ? rest_exit(k, now.result) : undo(t, k);
+	int64_t ret = made ? rest_exit(t, k, now.result) : undo(t, k);
 	k->call.noted = false; /* there is nothing more to patch */
 	if (ret > 0)
 		call_leave(t, k, ret, tracer_now(t));

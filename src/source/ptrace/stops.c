@@ -106,6 +106,8 @@ static void on_seccomp(struct tracer *t, struct task *k)
 {
 	struct __ptrace_syscall_info in;
 
+	k->again.repeated = 0;
+
 	if (!call_info(k, &in)) {
 		stale_stop(t, k);
 	} else if (in.op != PTRACE_SYSCALL_INFO_SECCOMP) {
@@ -155,7 +157,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	again_exit(t, k, in.exit.rval);
-	in.exit.rval = rest_exit(k, early_exit(k, in.exit.rval));
+	in.exit.rval = rest_exit(t, k, early_exit(k, in.exit.rval));
 	if (rest_quietly(t, k, in.exit.rval, in.instruction_pointer)) {
 		resume(t, k, 0);
 		return;

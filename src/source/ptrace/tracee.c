@@ -250,17 +250,27 @@ bool tracee_is_filtered(pid_t tid)
 	return is;
 }
 
-/* Whether one of these programs may end so that the call is not made, but has a result.
- */
+/* Whether a call with that answer has not been made, but ends as one does that was. */
+static bool is_answer(uint32_t ret)
+{
+	uint32_t error = ret & SECCOMP_RET_DATA;
+
+	switch (ret & SECCOMP_RET_ACTION_FULL) {
+	case SECCOMP_RET_TRAP:
+	case SECCOMP_RET_USER_NOTIF:
+		return true;
+	case SECCOMP_RET_ERRNO:
+		return !error || error == EAGAIN || error == EINTR;
+	}
+	return false;
+}
+
 static bool may_answer(const struct sock_filter *code, unsigned n)
 {
-	for (unsigned i = 0; i < n; i++) {
-		uint32_t action = code[i].k & SECCOMP_RET_ACTION_FULL;
+	for (unsigned i = 0; i < n; i++)
 		if (BPF_CLASS(code[i].code) == BPF_RET &&
-			(BPF_RVAL(code[i].code) != BPF_K || action == SECCOMP_RET_TRAP ||
-				action == SECCOMP_RET_USER_NOTIF))
+			(BPF_RVAL(code[i].code) != BPF_K || is_answer(code[i].k)))
 			return true;
-	}
 	return false;
 }
 

@@ -8,7 +8,7 @@
  *   again.c     calls that our presence has ended, made again; early.c: io_uring_enter(2)
  *   call.c      system call entry and exit to operations
  *   control.c   calls that are no I/O but change how tracing must go on
- *   uring.c     io_uring: requests and answers in shared memory; uring_answer.c
+ *   uring.c     io_uring: requests and answers in shared memory; uring_*.c
  *   aio.c       Linux AIO, likewise; aio_answer.c
  *   async.c     both as operations; requests.c: those that are not answered yet
  *   asked.c     how much vectors and messages ask for
@@ -131,7 +131,7 @@ enum task_state { TASK_RUNNING, TASK_QUEUED, TASK_STOPPED };
 /* again.c: a call that is made again until the time that it may wait is over. */
 struct again {
 	bool on;
-	bool repeated;           /* it is about to be made: again_quietly() */
+	uint64_t repeated;       /* where it is about to be made: again_quietly() */
 	struct time_limit limit; /* its argument, as the program gave it */
 	uint64_t value;          /* ... and as it is now */
 	int64_t asked;           /* ns */
@@ -157,8 +157,9 @@ struct rest {
 	int64_t part;   /* of a vector: bytes of the part that is made alone */
 	bool parted;    /* it has been */
 	bool went;      /* the call that has just ended was a rest */
-	bool failed;    /* ... of which there is no more to come: */
-	bool skips;     /* a signal that it has raised is not to make another one */
+	struct made_call stopped; /* that which over is about, if a stop has ended it */
+	bool failed;              /* ... of which there is no more to come: */
+	bool skips; /* a signal that it has raised is not to make another one */
 	struct made_call call; /* as the program has made it, and what it has returned */
 };
 
@@ -399,6 +400,7 @@ bool rest_may(const struct task *k);
 static inline void rest_over(struct task *k, uint64_t at)
 {
 	k->rest.over = at;
+	k->rest.stopped.at = 0;
 	k->rest.skips = false;
 }
 void rest_make(struct tracer *t, struct task *k);
@@ -407,7 +409,7 @@ void rest_interrupted(struct tracer *t, struct task *k, bool seized);
 bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at);
 bool rest_begins(const struct tracer *t, const struct task *k);
 void rest_undo(struct tracer *t, struct task *k);
-int64_t rest_exit(struct task *k, int64_t ret);
+int64_t rest_exit(const struct tracer *t, struct task *k, int64_t ret);
 void rest_died(struct tracer *t, struct task *k);
 
 /* again.c: see there. */

@@ -47,6 +47,7 @@ void uring_answered(struct tracer *t, struct uring *r)
 			uring_answer(t, r, &c, number++, now);
 		} else if (r->entrants && (is_told(t, r) || tries++ < TRIES)) {
 			number = r->answered;
+			tail = uring_word(cq, p->cq_off.tail);
 		} else {
 			number = tail - p->cq_entries;
 			uring_lose(t, r, number);

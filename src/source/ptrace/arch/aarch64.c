@@ -75,16 +75,18 @@ int tracee_set_limit(pid_t tid, const struct time_limit *l, uint64_t value)
 	return -ENOSYS;
 }
 
-bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value)
+bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value, uint64_t at)
 {
+	(void)at;
 	(void)tid;
 	(void)l;
 	(void)value;
 	return false;
 }
 
-int tracee_repeat(pid_t tid)
+int tracee_repeat(pid_t tid, uint64_t *at)
 {
+	(void)at;
 	(void)tid;
 	return -ENOSYS;
 }

@@ -54,12 +54,14 @@ bool tracee_is_limited(pid_t tid, const struct time_limit *l);
 
 int tracee_set_limit(pid_t tid, const struct time_limit *l, uint64_t value);
 
-/* At the exit stop of a call: make it again, whatever follows. 0 or -errno. */
-int tracee_repeat(pid_t tid);
+/* At the exit stop of a call: make it again, whatever follows. at: where it stands then.
+ * 0 or -errno. */
+int tracee_repeat(pid_t tid, uint64_t *at);
 
 /* One that is about to be made again, with that value in its argument, is not: it has
- * ended with EINTR, and the argument is what it was. false: the task stands elsewhere. */
-bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value);
+ * ended with EINTR, and the argument is what it was. at: where it is to
+ * stand; 0: anywhere. false: the task stands elsewhere. */
+bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value, uint64_t at);
 
 /*
  * A call, at its exit and before the program goes on. made: false where it stands behind

@@ -121,7 +121,7 @@ int tracee_set_limit(pid_t tid, const struct time_limit *l, uint64_t value)
 	return ptrace(PTRACE_POKEUSER, tid, arg_at[l->arg], value) < 0 ? -errno : 0;
 }
 
-int tracee_repeat(pid_t tid)
+int tracee_repeat(pid_t tid, uint64_t *at)
 {
 	struct user_regs_struct r;
 
@@ -130,10 +130,11 @@ int tracee_repeat(pid_t tid)
 	r.rip -= 2;
 	r.rax = r.orig_rax;
 	r.orig_rax = -1;
+	*at = r.rip;
 	return ptrace(PTRACE_SETREGS, tid, 0, &r) < 0 ? -errno : 0;
 }
 
-bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value)
+bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value, uint64_t at)
 {
 	struct user_regs_struct r;
 	uint64_t *arg =
@@ -141,7 +142,7 @@ bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value)
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || (int64_t)r.rax != l->nr ||
 		((int64_t)r.orig_rax != -1 && r.orig_rax != r.rax) ||
-		(arg && *arg != value))
+		(arg && *arg != value) || (at && r.rip != at))
 		return false;
 	if (arg)
 		*arg = l->value;

@@ -516,6 +516,7 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	if (!k->dispatched || ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0 ||
 		info.si_code != USER_DISPATCH)
 		return 0;
+	k->again.repeated = 0;
 	bool full = !k->distrusted && slot_full(&k->slot);
 	if (full) {
 		drain_task(t, k);

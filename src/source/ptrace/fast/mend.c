@@ -246,6 +246,7 @@ static void finish_ring(struct fast_rec *rec)
 
 	uint32_t most = (uint32_t)rec->arg[1], n = rec->result > 0 ? rec->result : 0;
 	g->taken = g->from + (n < most ? n : most);
+	g->then = g->known + g->before;
 	g->behind = 0;
 	rec->t1 = fast_tsc();
 	rec->state = REC_ENDED;

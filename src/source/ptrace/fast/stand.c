@@ -112,8 +112,10 @@ int stand_wait(struct tracer *t, struct task *k, int event, int request)
 				ptrace(request, k->tid, 0, 0);
 				continue;
 			}
-			if (got == PTRACE_EVENT_STOP && frozen)
+			if (got == PTRACE_EVENT_STOP && frozen) {
+				k->restop |= sig != SIGTRAP;
 				return -EAGAIN;
+			}
 			if (got == PTRACE_EVENT_STOP || (!got && sig == SIGSTOP)) {
 				k->restop |= sig != SIGTRAP;
 				ptrace(request, k->tid, 0, 0);
