@@ -115,8 +115,7 @@ bool uring_told(struct tracer *t, struct task *k, const struct fast_rec *rec)
 		uring_taken(t, r, (uint64_t)end);
 	answers(t, r, n.answer + n.ring.before, n.ring.then, n.ring.behind, ended);
 	uint32_t told = n.ring.then + n.ring.behind;
-	uint32_t tail = uring_word(r->view.cq, r->p.cq_off.tail);
-	if ((int32_t)(told - r->told) > 0 && (int32_t)(tail - told) >= 0)
+	if ((int32_t)(told - r->told) > 0)
 		r->told = told;
 	uring_progress(t, r);
 	return true;
