@@ -176,6 +176,7 @@ is "an end that is asked for at once" "$n_told$(cat soon.txt)" 10
 
 # What its own filter answers, or a supervisor, in place of the kernel was not done.
 matched='j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"] > 0, j["run"]["complete"]'
+"$HELP/notified" 1; can=$?
 for opt in --no-patch --patch-after=40; do
 	for later in "" later; do
 		rm -f judged.json; "$HELP/judged" 1500 $later >judged.txt & pid=$!
@@ -184,8 +185,9 @@ for opt in --no-patch --patch-after=40; do
 		wait $pid
 		is "calls that a filter answers by SIGSYS, $opt $later" "$? $(cat judged.txt) $(json judged.json "$matched")" "0 good (True, True)"
 	done
+	if [ $can = 2 ]; then skip "there are no supervisors here"; continue; fi
 	rm -f judged.json; "$HELP/notified" 9000000 answers & pid=$!
-	until child=$(pgrep -P $pid); do sleep 0.02; done
+	until child=$(pgrep -P $pid) || ! kill -0 $pid; do sleep 0.02; done
 	sleep 0.2
 	timeout 20 "$IOPS" attach $opt -d 0.5 --json -o judged.json $pid $child
 	is "... and a supervisor, $opt" "$? $(json judged.json "$matched, j['total']['read']['operations'] > 10")" "0 (True, True, True)"

@@ -121,34 +121,35 @@ static bool adds_supervisor(const struct task *k)
 	       k->call.arg[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER;
 }
 
-/* Where there is no filter of ours it is known of each call whether the kernel made it.
+/* No filter of ours tells which calls the kernel makes: those of its own may answer some.
  */
+static bool is_unfiltered(const struct tracer *t, const struct task *k)
+{
+	return !t->launch || k->sysmode;
+}
+
+/* It was running before, or has put a filter there. */
+void control_judged(const struct tracer *t, struct task *k)
+{
+	if (is_unfiltered(t, k) && tracee_is_filtered(k->tid) &&
+		tracee_is_answered(k->tid))
+		k->process->supervised = true;
+}
+
 static bool enter_seccomp(struct tracer *t, struct task *k)
 {
-	return adds_supervisor(k) || !t->launch || k->sysmode;
+	return adds_supervisor(k) || is_unfiltered(t, k);
 }
 
 static bool enter_prctl(struct tracer *t, struct task *k)
 {
-	return k->call.arg[0] == PR_SET_SECCOMP && (!t->launch || k->sysmode);
-}
-
-static void judged(struct task *k)
-{
-	if (tracee_is_filtered(k->tid) && tracee_is_answered(k->tid))
-		k->process->supervised = true;
-}
-
-void control_found(const struct tracer *t, struct task *k)
-{
-	if (!t->launch)
-		judged(k);
+	return k->call.arg[0] == PR_SET_SECCOMP && is_unfiltered(t, k);
 }
 
 static void leave_prctl(struct tracer *t, struct task *k, int64_t ret)
 {
-	if (ret >= 0 && enter_prctl(t, k))
-		judged(k);
+	if (ret >= 0 && k->call.arg[0] == PR_SET_SECCOMP)
+		control_judged(t, k);
 }
 
 /* One that runs might not stop any more. */
@@ -161,9 +162,10 @@ static void supervise(struct tracer *t, struct task *k, void *process)
 
 static void leave_seccomp(struct tracer *t, struct task *k, int64_t ret)
 {
-	if (ret >= 0 && (!t->launch || k->sysmode))
-		judged(k);
-	if (ret < 0 || !adds_supervisor(k))
+	if (ret < 0)
+		return;
+	control_judged(t, k);
+	if (!adds_supervisor(k))
 		return;
 	k->process->supervised = true;
 	tasks_each(t, supervise, k->process);

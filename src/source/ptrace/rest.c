@@ -449,11 +449,19 @@ void rest_undo(struct tracer *t, struct task *k)
 	dispatch_again(t, k);
 }
 
+/* It has found the end of a file: whether the kernel has counted it goes by the call. */
+static void doubt(const struct tracer *t, struct task *k)
+{
+	int weight = weight_of(t, &k->rest.call);
+
+	k->mine.calls -= weight;
+	k->unsure += weight;
+}
+
 /* At its exit. What is told of it. */
 int64_t rest_exit(const struct tracer *t, struct task *k, int64_t ret)
 {
 	struct made_call *c = &k->rest.call;
-	const int weight = k->rest.found ? 0 : weight_of(t, c);
 
 	k->rest.went = k->rest.on;
 	if (!k->rest.on)
@@ -461,13 +469,10 @@ int64_t rest_exit(const struct tracer *t, struct task *k, int64_t ret)
 	k->rest.on = false;
 	k->rest.parted = ret > 0 && ret == k->rest.part;
 	k->rest.failed = ret <= 0 && ret != -EINTR && !op_interrupted(ret);
-	if (ret > 0) {
+	if (ret > 0)
 		c->result += ret;
-	} else if (weight) { /* at the end of a file nothing is counted: the kernel knows
-			      */
-		k->mine.calls -= weight;
-		k->unsure += weight;
-	}
+	else if (!ret && !k->rest.found)
+		doubt(t, k);
 	tracee_make_over(k->tid, c);
 	return c->result > k->rest.before ? c->result - k->rest.before : ret;
 }

@@ -322,7 +322,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 		return; /* until its parent's event */
 	task_found(t, k);
 	if (seized)
-		control_found(t, k);
+		control_judged(t, k);
 	k->poked = false;
 	if (group && !t->stopping) {
 		early_undo(k);

@@ -282,19 +282,18 @@ static bool may_answer(const struct sock_filter *code, unsigned n)
  */
 bool tracee_is_answered(pid_t tid)
 {
-	bool may = false;
-	long n = 0;
-
-	for (long i = 0; !may; i++) {
-		n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, 0);
+	for (long i = 0;; i++) {
+		long n = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, 0);
 		if (n < 0)
 			return errno != ENOENT;
 		struct sock_filter *code = calloc(n ? (size_t)n : 1, sizeof(*code));
-		may = !code || ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, code) != n ||
-		      may_answer(code, (unsigned)n);
+		bool may = !code ||
+			   ptrace(PTRACE_SECCOMP_GET_FILTER, tid, i, code) != n ||
+			   may_answer(code, (unsigned)n);
 		free(code);
+		if (may)
+			return true;
 	}
-	return true;
 }
 
 /* capabilities(7), execve(2): set-uid, set-gid and file capabilities. */

@@ -157,10 +157,10 @@ struct rest {
 	int64_t part;   /* of a vector: bytes of the part that is made alone */
 	bool parted;    /* it has been */
 	bool went;      /* the call that has just ended was a rest */
-	struct made_call stopped; /* that which over is about, if a stop has ended it */
-	bool failed;              /* ... of which there is no more to come: */
-	bool skips; /* a signal that it has raised is not to make another one */
+	bool failed;    /* ... of which there is no more to come: */
+	bool skips;     /* a signal that it has raised is not to make another one */
 	struct made_call call; /* as the program has made it, and what it has returned */
+	struct made_call stopped; /* that which over is about, if a stop has ended it */
 };
 
 enum asks { ASKS_NOT, ASKS_ANSWERED, ASKS_AGAIN /* it is to be made again */ };
@@ -520,7 +520,7 @@ bool control_enter(struct tracer *t, struct task *k);
 void control_leave(struct tracer *t, struct task *k, int64_t ret);
 bool control_hands_over(struct tracer *t, struct task *k);
 void control_restore(struct task *k);
-void control_found(const struct tracer *t, struct task *k); /* it was running before */
+void control_judged(const struct tracer *t, struct task *k);
 void control_look(struct tracer *t, const struct task *k);
 void control_forget(struct tracer *t, const struct process *p);
 void control_async(struct tracer *t, struct task *k);

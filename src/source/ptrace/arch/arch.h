@@ -59,8 +59,8 @@ int tracee_set_limit(pid_t tid, const struct time_limit *l, uint64_t value);
 int tracee_repeat(pid_t tid, uint64_t *at);
 
 /* One that is about to be made again, with that value in its argument, is not: it has
- * ended with EINTR, and the argument is what it was. at: where it is to
- * stand; 0: anywhere. false: the task stands elsewhere. */
+ * ended with EINTR, and the argument is what it was. at: where it is to stand; 0:
+ * anywhere. false: the task stands elsewhere. */
 bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value, uint64_t at);
 
 /*

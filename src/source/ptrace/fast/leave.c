@@ -110,12 +110,11 @@ void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n)
 	over = false;
 	for (unsigned i = 0; i < n && clear && !over; i++)
 		over = may_call(task[i]) && unmap_all(t, task[i]) != -ESRCH;
-	over = false;
-	for (unsigned i = 0; i < n && !over; i++) {
-		over = has_memory(task[i]);
-		if (over)
+	for (unsigned i = 0; i < n; i++)
+		if (has_memory(task[i])) {
 			task_note(t, task[i], NOTE_PATCHED, 0);
-	}
+			return;
+		}
 }
 
 /*
