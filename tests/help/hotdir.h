@@ -193,22 +193,37 @@ static void filtered(struct me *m)
 		CHECK(!pthread_join(t[i], NULL));
 }
 
-/* The filter comes upon threads that open files all the time. */
-static void tsync(struct me *m)
+/* The filter comes upon threads that open files all the time; once in each process. */
+static void tsync_once(struct me *m)
 {
 	pthread_t t[4];
 
-	begin();
 	put_many(m, "", "warm", 100);
 	SET(&all->go, 1);
 	for (long i = 0; i < 4; i++)
 		t[i] = thread_of(makes_shorts, (void *)i);
 	nap(4000);
 	forbid_statx(1);
-	nap(2000 * times);
+	nap(2000);
 	SET(&all->go, 0);
 	for (int i = 0; i < 4; i++)
 		CHECK(!pthread_join(t[i], NULL));
+}
+
+static void tsync(struct me *m)
+{
+	begin();
+	for (long i = 0; i < 8 * times; i++) {
+		pid_t pid = MUST(fork());
+		if (!pid) {
+			struct me c = myself(BY_ASM);
+
+			tsync_once(&c);
+			_exit(0);
+		}
+		CHECK(!ended(pid));
+	}
+	tsync_once(m);
 }
 
 static void *waits(void *end)

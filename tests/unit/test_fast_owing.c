@@ -207,6 +207,33 @@ static void left_to_the_task(void **state)
 	assert_false(rig->task[0].distrusted);
 }
 
+/* A number that others close meanwhile may stand for something else by now: then what was
+ * opened is what its path says, and of what was never opened nothing is known. */
+static void closed_meanwhile(void **state)
+{
+	int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct fast_rec *rec = owing(0, 1, other);
+
+	(void)state;
+	assert_true(other >= 0);
+	rec->state = REC_ENDED;
+	rig_done(rig, 0, rec);
+	data(0, 3, other);
+	rec = rig_begin(rig, 1, SYS_close, 4, 0);
+	rec->arg[0] = (uint64_t)other;
+	rec->state = REC_BEGUN;
+	rig->task[1].slot.ended = rig_at(rig, 3);
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 1);
+	assert_string_equal(text(file_of(0)->path), path);
+	data(0, 6, fd);
+	rec->arg[0] = (uint64_t)fd;
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 2);
+	assert_int_equal(rig->op[1].file, 0);
+	close(other);
+}
+
 /* A state that no call has, or that it cannot have. */
 static void garbage(void **state)
 {
@@ -239,6 +266,7 @@ int main(void)
 		TEST(by_the_program),
 		TEST(left_to_the_task),
 		TEST(where_it_stands),
+		TEST(closed_meanwhile),
 		TEST(garbage),
 	};
 

@@ -316,7 +316,8 @@ struct fd_open *history_of(struct tracer *t, struct task *k, int fd)
 		return o;
 	if (!o) {
 		fdtab_ask(t->fdtab, &k->fd, fd, &v);
-		o = v.file ? add_open(t, k, fd, &v, 0) : NULL;
+		bool is = v.file && !closes_by_now(t->fast, k, fd);
+		o = is ? add_open(t, k, fd, &v, 0) : NULL;
 		if (!o)
 			return NULL;
 		if (o->refs == 1) {

@@ -58,6 +58,16 @@ static struct fast_stat as_kept(const struct statx *x)
 	return s;
 }
 
+/* What a descriptor is now. */
+static bool ask_descriptor(const struct task *k, int fd, struct statx *x)
+{
+	char at[48];
+
+	snprintf(at, sizeof(at), "/proc/%d/fd/%d", k->tid, fd);
+	return !statx(
+		AT_FDCWD, at, AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID, x);
+}
+
 /* A signal has stopped a task that stands still before it could ask what it has opened:
  * later there may be no such descriptor any more. Returns whether it is known. */
 bool path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r)
@@ -66,17 +76,14 @@ bool path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r)
 	uint32_t nr = rec_nr(r);
 	uint8_t shape = nr < NSHAPES ? t->fast->shape[nr] : SHAPE_PASS;
 	struct statx x;
-	char at[48];
 	int64_t got;
 
 	memcpy(&got, more + R_NEW_STATX, sizeof(got));
 	if (!shape_opens(shape) || r->result < 0 || !got)
 		return !got;
-	snprintf(at, sizeof(at), "/proc/%d/fd/%d", k->tid, (int)r->result);
-	got = statx(
-		AT_FDCWD, at, AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_MNT_ID, &x);
-	if (got < 0)
+	if (!ask_descriptor(k, (int)r->result, &x))
 		return false;
+	got = 0;
 	const struct fast_stat kept = as_kept(&x);
 	memcpy(more + R_NEW_STAT, &kept, sizeof(kept));
 	memcpy(more + R_NEW_STATX, &got, sizeof(got));
@@ -282,7 +289,7 @@ static void name_file(struct tracer *t, struct task *k, const struct fast_rec *r
 		new->file = found_file(t, k, fd, full, path_is_itself(path, flags), x);
 }
 
-/* What has not been asked in time, by its path alone. false: there is nothing. */
+/* By its path alone. false: there is nothing. */
 static bool look(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c, struct statx *x)
 {
@@ -302,6 +309,17 @@ static bool look(struct tracer *t, struct task *k, const struct fast_rec *r,
 	return is;
 }
 
+/* What has not been asked in time, but is still there or has been closed since; false:
+ * that cannot be told. */
+static bool ask_late(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c, struct statx *x)
+{
+	const int fd = (int)r->result;
+	bool is = !closes_later(t->fast, k, fd) && ask_descriptor(k, fd, x);
+
+	return closes_by_now(t->fast, k, fd) ? look(t, k, r, c, x) : is;
+}
+
 /* A call has made a descriptor: what is it? */
 void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c)
@@ -319,8 +337,8 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	got = got == STAT_OWN ? 0 : got;
 	if (got && c->cuts && call_open_flags(r->arg, c->name) & O_TRUNC)
 		ends_forget_all(t->fast);
-	/* To be asked when it is used, if it is there still. */
-	if (got && (!closes_later(t->fast, k, (int)r->result) || !look(t, k, r, c, &x)))
+	/* Else to be asked when it is used, if it is there still. */
+	if (got && !ask_late(t, k, r, c, &x))
 		return;
 	if (c->shape == SHAPE_NEWFD) {
 		struct stat is;

@@ -305,6 +305,35 @@ bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mar
 	return true;
 }
 
+static bool closes(const struct fast_rec *r, int fd)
+{
+	return rec_nr(r) == 3 /* close */ && (int)r->arg[0] == fd;
+}
+
+/* Likewise a call that is under way, or was a moment ago. */
+static bool closes_meanwhile(const struct fast *f, const struct task *k, int fd)
+{
+	for (unsigned i = 0; i < f->nringed; i++) {
+		const struct task *other = f->ringed[i];
+		bool sane;
+		if (other->files != k->files)
+			continue;
+		const struct fast_rec *r =
+			slot_rec(&other->slot, slot_head(&other->slot, &sane));
+		uint32_t state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
+		if ((state == REC_BEGUN || state == REC_ENDED) && closes(r, fd) &&
+			r->t0 > other->slot.ended)
+			return true;
+	}
+	return false;
+}
+
+/* What fd is has been asked: whether that is what records that are still to come mean. */
+bool closes_by_now(const struct fast *f, const struct task *k, int fd)
+{
+	return closes_meanwhile(f, k, fd) || closes_later(f, k, fd);
+}
+
 /* Whether a record that is still to come frees fd: asking would be too late. */
 bool closes_later(const struct fast *f, const struct task *k, int fd)
 {
@@ -316,7 +345,7 @@ bool closes_later(const struct fast *f, const struct task *k, int fd)
 		uint64_t head = slot_head(&other->slot, &sane);
 		for (uint64_t at = other->slot.tail; at < head;) {
 			const struct fast_rec *r = slot_rec(&other->slot, at);
-			if (rec_nr(r) == 3 /* close */ && (int)r->arg[0] == fd)
+			if (closes(r, fd))
 				return true;
 			at += rec_size(f, r);
 		}

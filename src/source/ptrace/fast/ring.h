@@ -109,6 +109,7 @@ typedef bool record_fn(
 	const struct task *k, const struct fast_rec *r, bool flight, void *arg);
 bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mark);
 bool closes_later(const struct fast *f, const struct task *k, int fd);
+bool closes_by_now(const struct fast *f, const struct task *k, int fd);
 bool rec_renames(const struct fast_rec *r);
 bool rec_exchanges(const struct fast_rec *r);
 bool rec_links(const struct fast_rec *r);
