@@ -73,6 +73,7 @@ static const struct scenario scenarios[] = {
 	S(bad, 0),
 #ifdef __x86_64__
 	S(jump, 40),
+	S(trap_later, 0),
 	S(gs, 0),
 	S(far, 50),
 	S(jit, 10),

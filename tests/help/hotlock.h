@@ -106,4 +106,39 @@ static void refused(struct me *m)
 	}
 	CHECK(refusals == 40 * times);
 }
+
+static pthread_barrier_t blocked, enough, free_again;
+
+static void *blocks_trap(void *set)
+{
+	CHECK(!pthread_sigmask(SIG_BLOCK, set, NULL));
+	pthread_barrier_wait(&blocked);
+	pthread_barrier_wait(&enough);
+	CHECK(!pthread_sigmask(SIG_UNBLOCK, set, NULL));
+	pthread_barrier_wait(&free_again);
+	return pause() ? NULL : set;
+}
+
+/* SIGTRAP is handled, and a thread blocks it until all sites have been hot for long. */
+static void trap_later(struct me *m)
+{
+	struct sigaction mine = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO }, is;
+	struct f f = new_file("later"), r = zero_f();
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTRAP);
+	MUST(sigaction(SIGTRAP, &mine, NULL));
+	pthread_barrier_init(&blocked, NULL, 2);
+	pthread_barrier_init(&enough, NULL, 2);
+	pthread_barrier_init(&free_again, NULL, 2);
+	thread_of(blocks_trap, &set);
+	pthread_barrier_wait(&blocked);
+	hot_all_sites(m, f, r, 40);
+	pthread_barrier_wait(&enough);
+	pthread_barrier_wait(&free_again);
+	hot_all_sites(m, f, r, 1000);
+	MUST(sigaction(SIGTRAP, NULL, &is));
+	CHECK(is.sa_sigaction == on_trap && !ntraps);
+}
 #endif

@@ -50,17 +50,19 @@ static void *gs_thread(void *p)
 /* cold, or hot before: a program with a use of its own for gs, wherever it points. */
 static void gs(struct me *m)
 {
-	static const unsigned long at[] = { 0, 0x60000000, 0x7f000000, 0x70020000 };
+	static const unsigned long at[] = { 0, 0x60000000, 0x7f000000, 0x70020000,
+		0x6ffe0000, 0x7ffdc000, 0x7fff0000 };
+	enum { N = sizeof(at) / sizeof(*at) };
 	struct f r = zero_f();
 
 	born = new_file("gs");
 	handler_file = r;
 	if (word("hot"))
 		hot_all_sites(m, born, r, 40);
-	for (int i = 0; i < 8; i++) {
-		unsigned char *p = gs_memory(at[i % 4]);
+	for (int i = 0; i < 2 * N; i++) {
+		unsigned char *p = gs_memory(at[i % N]);
 
-		if (i < 4)
+		if (i < N)
 			MUST(syscall(SYS_arch_prctl, SET_GS, p));
 		else if (getauxval(AT_HWCAP2) & HWCAP2_FSGSBASE)
 			__asm__ volatile("wrgsbase %0" : : "r"(p));
@@ -445,7 +447,7 @@ static void scribble_on(struct me *m, char *maps, int value)
 	(void)m;
 	for (char *line = strtok(maps, "\n"); line; line = strtok(NULL, "\n"))
 		if (sscanf(line, "%lx-%lx %7s", &from, &to, how) == 3 && how[1] == 'w' &&
-			from >= 0x70000000 && from < 0x80000000)
+			from >= 0x6fff0000 && from < 0x80000000)
 			memset((void *)from, value, to - from);
 }
 
@@ -476,7 +478,7 @@ static void unstub(struct me *m)
 		if (sscanf(line, "%lx-%lx %7s %*s %*s %lu %15s", &from, &to, how, &inode,
 			    path) != 4 ||
 			how[2] != 'x' || inode ||
-			(from >= 0x70000000 && from < 0x80000000))
+			(from >= 0x6fff0000 && from < 0x80000000))
 			continue;
 		if (word("protect"))
 			MUST(mprotect((void *)from, to - from, PROT_NONE));

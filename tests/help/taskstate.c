@@ -74,7 +74,7 @@ static void code(const char *pid)
 		if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %399s", &from, &to, mode,
 			    &offset, file) != 5)
 			*file = 0;
-		if (from >= 0x70000000 && from < 0x80000000) {
+		if (from >= 0x6fff0000 && from < 0x80000000) {
 			printf("mapping left: %s", line);
 			wrong = 1;
 		}

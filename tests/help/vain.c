@@ -61,7 +61,7 @@ static void on_alarm(int sig, siginfo_t *info, void *context)
 	if (at[-2] == 0x0f && at[-1] == 0x05)
 		odd += r[REG_RAX] != -ENOENT || r[REG_RCX] != (greg_t)at ||
 		       r[REG_RSI] != (greg_t)args || r[REG_RDX] != (greg_t)environ;
-	odd += (uintptr_t)at >= 0x70000000 && (uintptr_t)at < 0x80000000;
+	odd += (uintptr_t)at >= 0x6fff0000 && (uintptr_t)at < 0x80000000;
 }
 
 static int hail(int n)

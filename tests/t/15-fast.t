@@ -41,7 +41,7 @@ trap block|trap ignore|trap handle|faults|bad|regs'
 more='signals|stopcont|trap|outlive|files|rename|heirs|numbers|ignores|spared block|spared ignore|spared all|spared once|shorts|
 shorts signals|shorts filter|tsync|filtered|chdirs|cwds|fs_kin|rmdirs|jailed|jailed mounts|reopen|asks|dups|dup_race|accepts|shared|append|
 seeks|late|kin|many|rights|limit_as|
-limit_files|gs|gs hot|far|jit|selfmod|selfmod part|reload|own_filter|own_filter hot|own_filter hot pc|
+limit_files|trap_later|gs|gs hot|far|jit|selfmod|selfmod part|reload|own_filter|own_filter hot|own_filter hot pc|
 tsc|tsc hot|dispatch|moved|refused|sigsys|int80|unmap|unmap protect|unmap over|unstub|unstub protect|unstub drop|unstub fork|scribble'
 # Not for what lies in text that others copy or write to, or what counts its own address
 # space: nobody who patches and maps can do that.
@@ -130,6 +130,11 @@ except OSError: print(0)")
 others() {
 	rm -rf w; mkdir w
 	few
+	if runs hot && [ "$mode" = --patch-after=1 ]; then
+		is "a site is patched among threads once SIGTRAP, which is handled, is not blocked any more" \
+			"$("$IOPS" run $opt --json -o later.json -- "$HELP/hot" -o w/later.want trap_later
+			json later.json 'j["run"]["fast_path"]["operations"] > 5000')" True
+	fi
 	still=$(setarch -R echo setarch -R 2>/dev/null) # its addresses, where that is allowed
 	is "a heap grows as far as without us ($mode)" "$($still timeout -s KILL 60 "$IOPS" run $opt -q -o /dev/null -- "$HELP/grower")" 256
 	is "commands of shell scripts share positions: all as without patches ($mode)" \

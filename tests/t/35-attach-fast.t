@@ -551,4 +551,28 @@ is "processes in the same memory, which come and are killed: each has its handle
 survive blocked 8
 is "who blocks all signals blocks all afterwards" $survived 8
 
+# What is begun and cannot be ended is taken back, and does not stand in the way later.
+cat >full.py <<'EOP'
+import os, resource
+zero = os.open("/dev/zero", os.O_RDONLY)
+open("full.txt", "w").close()
+resource.setrlimit(resource.RLIMIT_NOFILE, (zero + 1, 1024))
+while True:
+    os.read(zero, 1)
+EOP
+rm -f full.txt
+python3 full.py & pid=$!
+for _ in $(seq 100); do [ ! -e full.txt ] || break; sleep 0.05; done
+sleep 0.1
+places() { sed 's/ .*//' /proc/$pid/maps; }
+before=$(places)
+timeout 10 "$IOPS" attach -q -d 0.2 --json -o full.json $pid
+is "no descriptor is free: all stops, and no page is left" \
+	"$(json full.json 'j["run"]["fast_path"]["operations"], j["run"]["fast_path"]["stopped"] > 10, '"$all_verified") $(places)" "(0, True, True) $before"
+prlimit --pid $pid --nofile=1024
+timeout 10 "$IOPS" attach -q -d 0.2 --json -o full.json $pid
+is "... and is attached to as ever once there are some" \
+	"$(json full.json 'j["run"]["fast_path"]["operations"] > 10 * j["run"]["fast_path"]["stopped"]') $(places)" "True $before"
+kill -KILL $pid; wait $pid 2>/dev/null
+
 plan

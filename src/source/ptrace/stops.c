@@ -81,6 +81,14 @@ static void stale_stop(struct tracer *t, struct task *k)
 }
 
 /* false: it was killed meanwhile, and stands elsewhere now if at all. */
+static bool is_at_signal(const struct task *k, int sig)
+{
+	siginfo_t info;
+
+	return !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_signo == sig;
+}
+
+/* Likewise. */
 static bool call_info(struct task *k, struct __ptrace_syscall_info *in)
 {
 	*in = (struct __ptrace_syscall_info){ .op = PTRACE_SYSCALL_INFO_NONE };
@@ -284,6 +292,10 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	if (trapped) {
 		if (trapped > 0)
 			go_on(t, k, 0);
+		return;
+	}
+	if (sig == SIGSYS && !is_at_signal(k, sig)) {
+		stale_stop(t, k);
 		return;
 	}
 	k->process->signals++;

@@ -87,6 +87,8 @@ static void prepare(struct tracer *t, struct task *k)
 		err = fault_ask(t, k, &s);
 	if (err)
 		sp->state = SPACE_REFUSED;
+	if (err && err != -ESRCH && !t->launch && !k->process->guarded)
+		err = space_unmap(t, k, &s) == -ESRCH ? -ESRCH : err;
 	sp->calm = false;
 	sp->dispatches = !err;
 	if (err == -ESRCH)

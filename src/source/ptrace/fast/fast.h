@@ -97,9 +97,9 @@ struct site {
 	uint64_t at; /* of the syscall instruction */
 	uint64_t stub;
 	uint64_t patch, cave; /* where the jump is written; cave: a second one, or 0 */
-	unsigned hits;
+	unsigned hits,
+		rest;   /* rest: hits up to the next try, after one at a bad moment */
 	uint8_t state;  /* enum site_state */
-	uint8_t tries;  /* that came at a bad moment */
 	uint8_t length; /* of the patch */
 	uint8_t moved;  /* bytes of the instruction that the stub repeats */
 	uint8_t bare;   /* in the stub: its own syscall instruction */
@@ -171,6 +171,8 @@ struct space {
 	uint64_t changed; /* when it was last changed by us, by the time stamp counter */
 	unsigned hits;    /* stops, since the last of them */
 	struct rings *rings;
+	size_t mapped;    /* bytes of theirs that it has, from the first slot on */
+	bool hooked;      /* the hook is there, and what lies before it */
 	struct map index; /* address of a site -> its number plus 1 */
 	struct site *site;
 	unsigned nsites, cap;
@@ -415,6 +417,9 @@ int stand_end(struct task *k, struct stand *s, uint64_t ip);
 int stand_anywhere(struct tracer *t, struct task *k, struct stand *s);
 int stand_call(struct tracer *t, struct task *k, const struct stand *s,
 	struct user_regs_struct *r);
+int stand_unmap(struct tracer *t, struct task *k, const struct stand *s, uint64_t at,
+	uint64_t len);
+int space_unmap(struct tracer *t, struct task *k, const struct stand *s);
 int stand_make(struct tracer *t, struct task *k, const struct stand *s, uint64_t nr,
 	const uint64_t arg[4]);
 int stand_back(struct tracer *t, struct task *k, struct stand *s);

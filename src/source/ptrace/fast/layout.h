@@ -8,14 +8,16 @@
 #ifndef IOPS_FAST_LAYOUT_H
 #define IOPS_FAST_LAYOUT_H
 
-/* Below the shadows of the sanitizers, above where programs are linked. */
-#define HOOK_AT       0x70000000
+/* Below the shadows of the sanitizers, above where programs are linked. A gs within the
+ * window is ours, so all of it is: whatever a program has its own may lead to. */
+#define WINDOW_AT     0x6fff0000
+#define WINDOW_END    0x7fff0000 /* WINDOW_AT + 2^28: the stubs test for it */
+#define HOOK_AT       0x70000000 /* round: it faults where others have mapped over it */
 #define SETUP_AT      (HOOK_AT + 0x1000)
 #define TABLES_AT     (HOOK_AT + 0x2000)
 #define HOOK_SIZE     0x10000
 #define FILTERS_AT    (HOOK_AT + 0x3000)
 #define SLOTS_AT      (HOOK_AT + HOOK_SIZE)
-#define WINDOW_END    0x80000000 /* HOOK_AT + 2^28: the stubs test for it */
 
 #define SLOT_SIZE     0x44000
 #define RING_FROM     0x1000  /* in the slot */
@@ -23,7 +25,6 @@
 #define RING_MAX      0x40000
 #define FIRST_USED    0x3000 /* of the first ring: more than most programs ever use */
 #define RING_SLACK    0x2200 /* a record may reach this far beyond the limit */
-#define SLOTS_MAX     963    /* up to 0x7fff7000: AddressSanitizer's shadow */
 
 /* io_getevents(2), whose records are of their own size and not of a shape. */
 #define NR_EVENTS     208

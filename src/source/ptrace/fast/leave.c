@@ -7,14 +7,6 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
-static int unmap(struct tracer *t, struct task *k, const struct stand *s, uint64_t at,
-	uint64_t len)
-{
-	const uint64_t arg[4] = { at, len };
-
-	return stand_make(t, k, s, SYS_munmap, arg);
-}
-
 /* Where the hook looked at rings: they would live on for that. */
 static int unmap_rings(struct tracer *t, struct task *k, const struct stand *s)
 {
@@ -27,7 +19,7 @@ static int unmap_rings(struct tracer *t, struct task *k, const struct stand *s)
 		uring_keeps(t, k, r);
 		for (int i = 0; i < 3 && !err; i++)
 			if (r->at[i])
-				err = unmap(t, k, s, r->at[i], r->len[i]);
+				err = stand_unmap(t, k, s, r->at[i], r->len[i]);
 		r->at[0] = r->at[1] = r->at[2] = 0;
 	}
 	return err;
@@ -69,19 +61,14 @@ static bool has_memory(const struct task *k)
 /* -ESRCH: it has been killed. */
 static int unmap_all(struct tracer *t, struct task *k)
 {
-	struct space *sp = k->space;
 	struct stand s;
 	int err = stand_anywhere(t, k, &s);
 
 	if (err < 0)
 		return err;
 	err = unmap_rings(t, k, &s);
-	for (unsigned i = 0; !err && i < sp->nstubs; i++)
-		err = unmap(t, k, &s, sp->stubs[i].at, 4096);
-	if (!err && sp->rings)
-		err = unmap(t, k, &s, SLOTS_AT, sp->rings->size);
 	if (!err)
-		err = unmap(t, k, &s, HOOK_AT, HOOK_SIZE);
+		err = space_unmap(t, k, &s);
 	if (err != -ESRCH)
 		stand_back(t, k, &s);
 	return err;

@@ -10,7 +10,7 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-enum { REACH = 0x70000000, TRIES = 16 };
+enum { REACH = 0x70000000 };
 
 /* Room for a stub within reach. 0: none, or -ESRCH. */
 static int find_stub(struct tracer *t, struct task *k, struct stand *st, uint64_t near,
@@ -36,8 +36,21 @@ static int find_stub(struct tracer *t, struct task *k, struct stand *st, uint64_
 
 struct trap_state {
 	const struct space *space;
+	const struct task *stands; /* until there is no breakpoint any more */
+	uint64_t mask;             /* its own */
 	bool caught, unsafe;
 };
+
+/* Whether it has met one of our breakpoints, and nobody has looked at it yet: the kernel
+ * has unblocked the signal for that. s: its signals now. */
+static bool is_trapped(const struct task *k, const struct signal_state *s)
+{
+	siginfo_t info;
+
+	return s->pending ||
+	       (!ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) &&
+		       info.si_signo == SIGTRAP && info.si_code == SI_KERNEL);
+}
 
 static void look_at_mask(struct tracer *t, struct task *k, void *arg)
 {
@@ -47,7 +60,14 @@ static void look_at_mask(struct tracer *t, struct task *k, void *arg)
 	(void)t;
 	if (k->space != state->space)
 		return;
+	if (k == state->stands) {
+		k->trap_mask = state->mask;
+		return;
+	}
+	const uint64_t was = k->trap_mask;
 	k->trap_mask = tracee_signal(k->tid, SIGTRAP, &s) ? 0 : s.mask;
+	if (was == (k->trap_mask | signal_bit(SIGTRAP)) && is_trapped(k, &s))
+		k->trap_mask = was;
 	state->unsafe |= k->trap_mask & signal_bit(SIGTRAP) && state->caught;
 }
 
@@ -55,14 +75,14 @@ static void look_at_mask(struct tracer *t, struct task *k, void *arg)
  * A breakpoint that is hit where SIGTRAP is blocked or ignored makes the kernel set its
  * default action and let it through. The mask can be put back, the action cannot.
  */
-static bool may_break(struct tracer *t, struct task *k)
+static bool may_break(struct tracer *t, struct task *k, const struct stand *st)
 {
 	enum { MANY = 512 };
 	struct signal_state s;
 
 	if (k->space->refs > MANY || tracee_signal(k->tid, SIGTRAP, &s) < 0 || s.ignored)
 		return false;
-	struct trap_state state = { k->space, s.caught, false };
+	struct trap_state state = { k->space, k, st->mask, s.caught, false };
 	tasks_each(t, look_at_mask, &state);
 	return !state.unsafe;
 }
@@ -81,7 +101,7 @@ static int write_code(struct tracer *t, struct task *k, struct stand *st, int me
 		return mem_write(mem, s->patch, code, s->length);
 	if (!k->space->barrier || k->space->locked)
 		return -EPERM;
-	if (!may_break(t, k))
+	if (!may_break(t, k, st))
 		return -EAGAIN;
 	int err = mem_write(mem, s->patch, &breakpoint, 1);
 	if (!err)
@@ -113,6 +133,8 @@ static int write_all(struct tracer *t, struct task *k, struct stand *st, struct 
 	s->state = SITE_PATCHED; /* from now on its breakpoint is known */
 	if (!err)
 		err = write_code(t, k, st, mem, s, s->old, s->now);
+	if (err && s->cave) /* nobody has come there, and the next try looks at it */
+		mem_write(mem, s->cave, s->cave_old, STUB_JUMP);
 	return err;
 }
 
@@ -195,7 +217,7 @@ static uint64_t ask_by(struct tracer *t, struct task *k)
 /* Else the program uses gs itself. */
 static bool leads_to_slot(uint64_t gs_base)
 {
-	return gs_base >= HOOK_AT && gs_base < WINDOW_END;
+	return gs_base >= WINDOW_AT && gs_base < WINDOW_END;
 }
 
 /* A task of its own finds its slot through gs, unless the program uses that. */
@@ -287,8 +309,8 @@ static int patch_now(struct tracer *t, struct task *k, uint64_t at)
 		give_slot(t, k, &st.regs);
 		stand_end(k, &st, s->stub + s->body);
 	} else {
-		s->state =
-			err == -EAGAIN && ++s->tries < TRIES ? SITE_COLD : SITE_REFUSED;
+		s->state = err == -EAGAIN ? SITE_COLD : SITE_REFUSED;
+		s->rest = s->hits;
 		stand_end(k, &st, at);
 	}
 	return 1;
@@ -309,6 +331,14 @@ static bool is_due(const struct tracer *t, const struct task *k)
 	return k->space->hits >= after && space_may_begin(t, k);
 }
 
+/* At one more call from there. Whether it is too soon for another try: what was in the
+ * way may last, so each time it takes twice as many. */
+static bool is_tired(struct site *s)
+{
+	s->rest -= s->rest > 0;
+	return s->rest;
+}
+
 /*
  * At the stop before a call that costs so many of them: if its site is hot, patch it, and
  * make the call again through the hook. 1: the task is to be resumed as it is; 0: the
@@ -326,6 +356,8 @@ int patch_hot(struct tracer *t, struct task *k, uint64_t at, unsigned stops)
 	if (is_patched(k, s))
 		return 0; /* jumped to directly */
 	s->hits++;
+	if (is_tired(s))
+		return 0;
 	if (sp->state == SPACE_COLD ? !is_due(t, k) : s->hits < 2 && t->fast->after > 1)
 		return 0;
 	return patch_now(t, k, at);
@@ -343,7 +375,7 @@ int patch_dispatched(struct tracer *t, struct task *k, uint64_t at)
 	if (!s || s->state == SITE_REFUSED)
 		return 0;
 	if (!is_patched(k, s)) {
-		int done = patch_now(t, k, at);
+		int done = is_tired(s) ? 0 : patch_now(t, k, at);
 		s = space_find(k->space, at);
 		return done == 1 && s->state != SITE_PATCHED ? 0 : done;
 	}

@@ -96,7 +96,7 @@ static uint64_t find_gap(struct maps *maps, pid_t tid, uint64_t near)
 		uint64_t at = near < lo ? lo : near > hi ? hi : near;
 		at &= ~UINT64_C(0xfff);
 		uint64_t far = at > near ? at - near : near - at;
-		if (far < best_far && (at < HOOK_AT || at >= WINDOW_END)) {
+		if (far < best_far && (at < WINDOW_AT || at >= WINDOW_END)) {
 			best = at;
 			best_far = far;
 		}
@@ -217,8 +217,8 @@ static int map_hook(struct tracer *t, struct task *k, struct stand *s)
 	struct user_regs_struct r = s->entry;
 
 	r.orig_rax = r.rax = SYS_mmap; /* which of them counts depends on the stop */
-	r.rdi = HOOK_AT;
-	r.rsi = HOOK_SIZE;
+	r.rdi = WINDOW_AT;
+	r.rsi = SLOTS_AT - WINDOW_AT;
 	r.rdx = PROT_READ | PROT_EXEC;
 	r.r10 = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
 	r.r8 = (uint64_t)-1;
@@ -229,7 +229,8 @@ static int map_hook(struct tracer *t, struct task *k, struct stand *s)
 		return err;
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return -errno;
-	return r.rax == HOOK_AT ? fill(t, k) : -ENOMEM;
+	k->space->hooked = r.rax == WINDOW_AT;
+	return k->space->hooked ? fill(t, k) : -ENOMEM;
 }
 
 static struct rings *take_file(struct tracer *t, struct task *k, int fd, size_t size)
@@ -276,14 +277,14 @@ static int shut(struct tracer *t, struct task *k, struct user_regs_struct *r)
 }
 
 /*
- * The slots, and stubs in a gap. With the hook they fill the window up to the shadow, so
- * that a gs of the program's own is never taken for ours.
+ * The slots, and stubs in a gap. With the hook they fill the window, so that a gs of the
+ * program's own is never taken for ours.
  */
 static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t gap)
 {
 	struct space *sp = k->space;
 	struct user_regs_struct r = s->entry;
-	const uint64_t size = (uint64_t)SLOTS_MAX * SLOT_SIZE;
+	const uint64_t size = WINDOW_END - SLOTS_AT;
 	uint64_t ready = READY;
 
 	r.r13 = size;
@@ -298,7 +299,9 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 	if (k->filtered && (k->sealed || !r.r13))
 		k->sealed = k->seen = true;
 	k->seen |= t->launch && !k->filtered;
-	if (r.rbx == SLOTS_AT && r.r15 == gap && task_is_seen(t, k))
+	sp->mapped = r.rbx == SLOTS_AT ? size : 0;
+	bool stubs = r.r15 == gap && add_stubs(sp, gap) == 0;
+	if (sp->mapped && stubs && task_is_seen(t, k))
 		sp->rings = take_file(t, k, (int)r.r12, size);
 	sp->registered |= early && !r.rbp;
 	sp->barrier = early ? !r.rbp
@@ -307,7 +310,7 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 	err = shut(t, k, &r);
 	if (err < 0)
 		return err;
-	if (!sp->rings || add_stubs(sp, gap) < 0)
+	if (!sp->rings)
 		return -ENOMEM;
 	int mem = stand_mem(t->fast, k->tid);
 	return mem < 0 ? mem : mem_write(mem, READY_AT, &ready, 8);
@@ -319,7 +322,7 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
  */
 bool setup_may_reserve(pid_t tid)
 {
-	const uint64_t plenty = 4 * (WINDOW_END - HOOK_AT);
+	const uint64_t plenty = 4 * (WINDOW_END - WINDOW_AT);
 	unsigned long long pages = 0;
 	char path[32], line[128], limit[24] = "";
 
@@ -406,9 +409,11 @@ int setup_trim(struct tracer *t, struct task *k, struct stand *s, unsigned few)
 
 	if (!of || kept >= of->nslots)
 		return 0;
-	r.r14 = SLOTS_AT + (uint64_t)kept * SLOT_SIZE;
-	r.r15 = (uint64_t)(of->nslots - kept) * SLOT_SIZE;
+	const size_t left = (size_t)kept * SLOT_SIZE;
+	r.r14 = SLOTS_AT + left;
+	r.r15 = k->space->mapped - left;
 	of->nslots = kept;
+	k->space->mapped = left;
 	int err = run(t, k, &r, setup_unmap, setup_unmap_trap);
 	return err < 0 ? err : (int)r.rbx;
 }

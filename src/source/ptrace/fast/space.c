@@ -54,6 +54,8 @@ struct space *space_copy(struct space *of)
 	s->nstubs = of->nstubs;
 rings:
 	s->rings = of->rings ? rings_get(of->rings) : NULL;
+	s->mapped = of->mapped;
+	s->hooked = of->hooked;
 	return s;
 }
 

@@ -35,7 +35,7 @@ bool stub_reaches(const struct plan *p, uint64_t from, uint64_t to)
 }
 
 /*
- * What was moved; is gs ours, that is, within 2^28 bytes from HOOK_AT? No: the call is
+ * What was moved; is gs ours, that is, within 2^28 bytes from WINDOW_AT? No: the call is
  * made right here, and stops. Yes: to the hook, with the way back in rcx. Nothing
  * touches the flags.
  */
@@ -43,14 +43,14 @@ void stub_build(struct stub_code *c, struct site *s, const struct plan *p, uint6
 {
 	static const char is_ours[] =
 		"\xf3\x48\x0f\xae\xc9"             /* rdgsbase %rcx */
-		"\x48\x8d\x89\x00\x00\x00\x90"     /* lea -HOOK_AT(%rcx), %rcx */
+		"\x48\x8d\x89\x00\x00\x01\x90"     /* lea -WINDOW_AT(%rcx), %rcx */
 		"\x48\x8d\x0c\xcd\x00\x00\x00\x00" /* lea (,%rcx,8), %rcx */
 		"\x48\x8d\x0c\x09"                 /* lea (%rcx,%rcx), %rcx */
 		"\x48\x0f\xc9"                     /* bswap %rcx */
 		"\x89\xc9"                         /* mov %ecx, %ecx */
 		"\xe3\x0e";                        /* jrcxz over the 14 bytes below */
 
-	_Static_assert(-HOOK_AT == (int32_t)0x90000000, "as it is written above");
+	_Static_assert(-WINDOW_AT == (int32_t)0x90010000, "as it is written above");
 	memset(c->byte, 0xcc, sizeof(c->byte));
 	bytes(c, p->old, p->moved);
 	if (p->far) {
