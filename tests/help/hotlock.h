@@ -119,13 +119,16 @@ static void *blocks_trap(void *set)
 	return pause() ? NULL : set;
 }
 
-/* SIGTRAP is handled, and a thread blocks it until all sites have been hot for long. */
+/* [patched]: SIGTRAP is handled, and a thread blocks it until all sites have been hot for
+ * long. Whether they are changed, afterwards but not before. */
 static void trap_later(struct me *m)
 {
 	struct sigaction mine = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO }, is;
 	struct f f = new_file("later"), r = zero_f();
+	unsigned char was[128];
 	sigset_t set;
 
+	memcpy(was, (const void *)asm_read, sizeof(was));
 	sigemptyset(&set);
 	sigaddset(&set, SIGTRAP);
 	MUST(sigaction(SIGTRAP, &mine, NULL));
@@ -135,10 +138,12 @@ static void trap_later(struct me *m)
 	thread_of(blocks_trap, &set);
 	pthread_barrier_wait(&blocked);
 	hot_all_sites(m, f, r, 40);
+	CHECK(!word("patched") || !memcmp(was, (const void *)asm_read, sizeof(was)));
 	pthread_barrier_wait(&enough);
 	pthread_barrier_wait(&free_again);
 	hot_all_sites(m, f, r, 1000);
 	MUST(sigaction(SIGTRAP, NULL, &is));
 	CHECK(is.sa_sigaction == on_trap && !ntraps);
+	CHECK(!word("patched") || memcmp(was, (const void *)asm_read, sizeof(was)));
 }
 #endif

@@ -132,7 +132,7 @@ others() {
 	few
 	if runs hot && [ "$mode" = --patch-after=1 ]; then
 		is "a site is patched among threads once SIGTRAP, which is handled, is not blocked any more" \
-			"$("$IOPS" run $opt --json -o later.json -- "$HELP/hot" -o w/later.want trap_later
+			"$("$IOPS" run $opt --json -o later.json -- "$HELP/hot" -o w/later.want trap_later patched 2>&1
 			json later.json 'j["run"]["fast_path"]["operations"] > 5000')" True
 	fi
 	still=$(setarch -R echo setarch -R 2>/dev/null) # its addresses, where that is allowed

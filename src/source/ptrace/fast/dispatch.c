@@ -364,7 +364,7 @@ static int at_site(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	s = space_find(sp, r->rip - 2);
 	if (s->state == SITE_COLD)
 		text_met(sp, r->rip - 2);
-	sp->strays += s->state == SITE_REFUSED;
+	sp->strays += s->state == SITE_REFUSED || s->rest;
 	unsigned enough = space_is_alone(sp) ? PATCH_AT : PATCH_AMONG + sp->refs;
 	bool hot = ++s->hits >= enough || t->fast->after == 1;
 	if (s->state == SITE_PATCHED ||

@@ -125,8 +125,10 @@ static uint32_t find_path(
 		n = found_path(t, k, full, &is, path);
 	if (!n) {
 		bool open = fd >= 0 && !closes_later(t->fast, k, fd);
-		if (open)
+		if (open) {
 			fdtab_ask(t->fdtab, &k->fd, fd, &v);
+			open = !closes_by_now(t->fast, k, fd);
+		}
 		const struct file *f = names_file(t->names, v.file);
 		if (plain && paths_later(t->fast) &&
 			comes_later(t, full, names_get(t->names, f->path)))

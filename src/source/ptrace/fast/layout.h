@@ -12,7 +12,8 @@
  * window is ours, so all of it is: whatever a program has its own may lead to. */
 #define WINDOW_AT     0x6fff0000
 #define WINDOW_END    0x7fff0000 /* WINDOW_AT + 2^28: the stubs test for it */
-#define HOOK_AT       0x70000000 /* round: it faults where others have mapped over it */
+#define HOOK_AT       0x70000000 /* round, as others choose: who maps over it takes all of it \
+				  */
 #define SETUP_AT      (HOOK_AT + 0x1000)
 #define TABLES_AT     (HOOK_AT + 0x2000)
 #define HOOK_SIZE     0x10000

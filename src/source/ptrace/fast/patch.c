@@ -36,7 +36,7 @@ static int find_stub(struct tracer *t, struct task *k, struct stand *st, uint64_
 
 struct trap_state {
 	const struct space *space;
-	const struct task *stands; /* until there is no breakpoint any more */
+	const struct task *stands; /* it goes on when there is no breakpoint any more */
 	uint64_t mask;             /* its own */
 	bool caught, unsafe;
 };
@@ -116,6 +116,16 @@ static int write_code(struct tracer *t, struct task *k, struct stand *st, int me
 	return err;
 }
 
+/* Whether a site that could not be changed as it was to be has been changed all the same,
+ * or that cannot be told: what it leads to has to stay. */
+static bool leads_there(const struct task *k, const struct site *s)
+{
+	uint8_t now[16];
+
+	return tracee_read(k->tid, s->patch, now, s->length) != s->length ||
+	       memcmp(now, s->old, s->length);
+}
+
 /* Stub, cave and site, in this order: nobody gets to what is not there yet. */
 static int write_all(struct tracer *t, struct task *k, struct stand *st, struct site *s,
 	const struct stub_code *stub)
@@ -133,7 +143,7 @@ static int write_all(struct tracer *t, struct task *k, struct stand *st, struct 
 	s->state = SITE_PATCHED; /* from now on its breakpoint is known */
 	if (!err)
 		err = write_code(t, k, st, mem, s, s->old, s->now);
-	if (err && s->cave) /* nobody has come there, and the next try looks at it */
+	if (err && s->cave && !leads_there(k, s)) /* the next try looks at it */
 		mem_write(mem, s->cave, s->cave_old, STUB_JUMP);
 	return err;
 }

@@ -407,12 +407,12 @@ int setup_trim(struct tracer *t, struct task *k, struct stand *s, unsigned few)
 	struct rings *of = k->space->rings;
 	unsigned kept = of ? of->used + few : 0;
 
-	if (!of || kept >= of->nslots)
-		return 0;
 	const size_t left = (size_t)kept * SLOT_SIZE;
+	if (!of || left >= k->space->mapped)
+		return 0;
 	r.r14 = SLOTS_AT + left;
 	r.r15 = k->space->mapped - left;
-	of->nslots = kept;
+	of->nslots = kept < of->nslots ? kept : of->nslots;
 	k->space->mapped = left;
 	int err = run(t, k, &r, setup_unmap, setup_unmap_trap);
 	return err < 0 ? err : (int)r.rbx;

@@ -34,15 +34,14 @@ struct space *space_copy(struct space *of)
 	s->hits = of->hits;
 	memcpy(s->code, of->code, sizeof(s->code));
 	s->ncodes = of->ncodes;
-	if (!of->nsites)
-		goto rings;
-	s->site = malloc(of->nsites * sizeof(*s->site));
+	s->site = malloc((of->nsites + 1) * sizeof(*s->site));
 	s->stubs = malloc((of->nstubs + 1) * sizeof(*s->stubs));
 	if (!s->site || !s->stubs) {
 		space_put(s);
 		return NULL;
 	}
-	memcpy(s->site, of->site, of->nsites * sizeof(*s->site));
+	if (of->nsites)
+		memcpy(s->site, of->site, of->nsites * sizeof(*s->site));
 	if (of->nstubs)
 		memcpy(s->stubs, of->stubs, of->nstubs * sizeof(*s->stubs));
 	for (unsigned i = 0; i < of->nsites; i++)
@@ -50,9 +49,9 @@ struct space *space_copy(struct space *of)
 			space_put(s);
 			return NULL;
 		}
-	s->nsites = s->cap = of->nsites;
+	s->nsites = of->nsites;
+	s->cap = of->nsites + 1;
 	s->nstubs = of->nstubs;
-rings:
 	s->rings = of->rings ? rings_get(of->rings) : NULL;
 	s->mapped = of->mapped;
 	s->hooked = of->hooked;
