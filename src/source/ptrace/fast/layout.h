@@ -9,11 +9,10 @@
 #define IOPS_FAST_LAYOUT_H
 
 /* Below the shadows of the sanitizers, above where programs are linked. A gs within the
- * window is ours, so all of it is: whatever a program has its own may lead to. */
+ * window is taken for ours, so all of it is mapped: none of it can be a program's own. */
 #define WINDOW_AT     0x6fff0000
 #define WINDOW_END    0x7fff0000 /* WINDOW_AT + 2^28: the stubs test for it */
-#define HOOK_AT       0x70000000 /* round, as others choose: who maps over it takes all of it \
-				  */
+#define HOOK_AT       0x70000000 /* round: whoever maps over it takes all of it */
 #define SETUP_AT      (HOOK_AT + 0x1000)
 #define TABLES_AT     (HOOK_AT + 0x2000)
 #define HOOK_SIZE     0x10000
