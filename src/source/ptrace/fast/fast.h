@@ -97,8 +97,8 @@ struct site {
 	uint64_t at; /* of the syscall instruction */
 	uint64_t stub;
 	uint64_t patch, cave; /* where the jump is written; cave: a second one, or 0 */
-	unsigned hits,
-		rest;   /* rest: hits up to the next try, after one at a bad moment */
+	unsigned hits;
+	unsigned rest;  /* of them up to the next try, after one at a bad moment */
 	uint8_t state;  /* enum site_state */
 	uint8_t length; /* of the patch */
 	uint8_t moved;  /* bytes of the instruction that the stub repeats */

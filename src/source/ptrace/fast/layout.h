@@ -9,7 +9,8 @@
 #define IOPS_FAST_LAYOUT_H
 
 /* Below the shadows of the sanitizers, above where programs are linked. A gs within the
- * window is taken for ours, so all of it is mapped: none of it can be a program's own. */
+ * window is taken for ours, so all of it is mapped, until setup_trim(): what is a
+ * program's own lies elsewhere. */
 #define WINDOW_AT     0x6fff0000
 #define WINDOW_END    0x7fff0000 /* WINDOW_AT + 2^28: the stubs test for it */
 #define HOOK_AT       0x70000000 /* round: whoever maps over it takes all of it */

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/syscall.h>
 
 /* Where the hook looked at rings: they would live on for that. */
 static int unmap_rings(struct tracer *t, struct task *k, const struct stand *s)
