@@ -1,13 +1,14 @@
 /*
  * halves - transfers during which signals come
  *
- *   halves HOW SIGNAL [ms [COMMAND]]
+ *   halves HOW SIGNAL [ms [COMMAND | kill us]]
  *
  * HOW: write, writev, send, sendmsg, sendfile, recv, recvmsg; random, getrandom, pread,
  * readv, preadv, copy, copy_more (than there is), or send_to_file; or much, which writes
  * more than one call can; SIGNAL: ignored (by default), or handled; or none, and it all
- * takes so long. COMMAND: it becomes that in the middle, by a thread. Prints what was asked for
- * and what the call has returned, and "wrong" if what has come is not what was sent.
+ * takes so long. COMMAND: it becomes that in the middle, by a thread; kill: it is killed in the
+ * middle, so many microseconds after a signal. Prints what was asked for and what the call has
+ * returned, and "wrong" if what has come is not what was sent.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +31,9 @@ enum { SIZE = 400000, PARTS = 7, MOST = 32 << 20 };
 
 static char data[SIZE], got[SIZE];
 static int sig;
-static long nap_us = 500;
+static long nap_us = 500, kill_us = -1;
 static size_t *taken; /* the child's */
+static pid_t parent; /* it may be gone, and the child another's */
 
 static void nap(long us)
 {
@@ -45,10 +47,15 @@ static void handler(int s)
 	(void)s;
 }
 
-static void signal_parent(void)
+/* The signal, and then the end if it is time. */
+static void signal_parent(bool is_end)
 {
 	if (sig)
-		kill(getppid(), sig);
+		kill(parent, sig);
+	if (is_end && kill_us > 0)
+		nap(kill_us);
+	if (is_end && kill_us >= 0)
+		kill(parent, SIGKILL);
 	nap(nap_us);
 }
 
@@ -62,7 +69,7 @@ static int taker(int fd)
 	nap(100000);
 	while (n < SIZE && (now = read(fd, got + n, 9000)) > 0) {
 		n += (size_t)now;
-		signal_parent();
+		signal_parent(n == 9 * 9000);
 	}
 	*taken = n;
 	return memcmp(data, got, n) != 0;
@@ -76,7 +83,7 @@ static int much_taker(int fd)
 	for (unsigned i = 0; (now = read(fd, data, sizeof(data))) > 0; i++) {
 		*taken += (size_t)now;
 		if (i % 500 == 100)
-			kill(getppid(), sig);
+			kill(parent, sig);
 	}
 	return 0;
 }
@@ -89,7 +96,7 @@ static int giver(int fd)
 		if (write(fd, data + n, part) != (ssize_t)part)
 			return 1;
 		n += part;
-		signal_parent();
+		signal_parent(false);
 	}
 	return 0;
 }
@@ -97,7 +104,7 @@ static int giver(int fd)
 static int pesterer(void)
 {
 	for (int i = 0; i < 400; i++)
-		signal_parent();
+		signal_parent(false);
 	return 0;
 }
 
@@ -250,6 +257,8 @@ int main(int argc, char **argv)
 
 	if (argc > 3)
 		nap_us = atol(argv[3]) * 1000 / (SIZE / 9000);
+	if (argc > 5)
+		kill_us = atol(argv[5]);
 	sig = !strcmp(which, "ignored")   ? SIGWINCH
 	      : !strcmp(which, "handled") ? SIGUSR1
 					  : 0;
@@ -263,6 +272,7 @@ int main(int argc, char **argv)
 				? pipe(fd)
 				: socketpair(AF_UNIX, SOCK_STREAM, 0, fd)))
 		return 1;
+	parent = getpid();
 	pid_t child = fork();
 	if (!child) {
 		close(fd[1]);
@@ -271,7 +281,7 @@ int main(int argc, char **argv)
 			: much ? much_taker(fd[0])
 			       : taker(fd[0]));
 	}
-	if (argc > 4) {
+	if (argc == 5) {
 		pthread_t t;
 		pthread_create(&t, NULL, become, argv[4]);
 	}

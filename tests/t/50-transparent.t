@@ -137,16 +137,16 @@ for mode in $MODES --no-filter; do
 	is "... and such as are handled, which end them" "$all" ""
 	is "... and who reads goes meanwhile" "$(timeout 30 "$IOPS" run -q $mode --json -o half.json -- /usr/bin/python3 gone.py | diff - gone.want; json half.json "$whole")" True
 	all=
-	for i in 1 2 3 4; do
+	for us in 0 20 50 100 150 200 300 500 1000 3000; do
 		for how in write send sendmsg sendfile; do
-			"$IOPS" run -q $mode --json -o half.json -- ./halves $how ignored 3000 >half.txt & pid=$!
-			sleep 0.7$i
-			pkill -KILL -o -f "^./halves $how ignored 3000"
-			{ wait $pid; } 2>/dev/null
-			[ $? = 137 ] && [ "$(json half.json "$whole")" = True ] || all="$all $how"
+			status=$("$IOPS" run -q $mode --json -o half.json -- ./halves $how ignored 300 kill $us 2>half.err; echo $?)
+			[ "$status" = 137 ] && [ "$(json half.json "$whole")" = True ] ||
+				all="$all $how:$us:$status:$(json half.json 'j["run"]["verified"]')$(cat half.err)"
 		done
+	done
+	for i in 1 2 3 4; do
 		status=$("$IOPS" run -q $mode --json -o half.json -- ./halves write ignored 3000 /bin/true; echo $?)
-		[ "$status" = 0 ] && [ "$(json half.json "$whole")" = True ] || all="$all exec"
+		[ "$status" = 0 ] && [ "$(json half.json "$whole")" = True ] || all="$all exec:$status"
 	done
 	is "... whoever is killed in them, or becomes another program" "$all" ""
 	is "... more than a call can take" "$("$IOPS" run -q $mode --json -o half.json -- ./halves much ignored; json half.json "$whole")" "$(printf '3221225472 2147479552\nTrue')"
