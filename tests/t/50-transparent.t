@@ -144,7 +144,7 @@ for mode in $MODES --no-filter; do
 				all="$all $how:$us:$status:$(json half.json 'j["run"]["verified"]')$(cat half.err)"
 		done
 	done
-	for i in 1 2 3 4; do
+	for _ in 1 2 3 4; do
 		status=$("$IOPS" run -q $mode --json -o half.json -- ./halves write ignored 3000 /bin/true; echo $?)
 		[ "$status" = 0 ] && [ "$(json half.json "$whole")" = True ] || all="$all exec:$status"
 	done

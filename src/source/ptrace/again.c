@@ -87,6 +87,19 @@ bool again_make(struct tracer *t, struct task *k)
 	return !tracee_unmask_eintr(k->tid);
 }
 
+/*
+ * After a stop the kernel goes on with some waits by restart_syscall(2), which a filter
+ * of the program's own may not know of, and kill for. There the call itself is made
+ * again, for all of its time: what was left of it only the kernel knows.
+ */
+void again_plainly(const struct tracer *t, struct task *k)
+{
+	const bool own = k->process->locked || !t->launch;
+
+	if (own && tracee_in_restart(k->tid) && tracee_is_filtered(k->tid))
+		tracee_unmask_eintr(k->tid);
+}
+
 /* A file system may say EINTR of its own, again and again. */
 static bool is_of_socket(const struct tracer *t, const struct task *k)
 {

@@ -142,32 +142,12 @@ static void prepare(void)
 	signal(SIGCHLD, SIG_DFL);
 }
 
-static int seize(struct tracer *t, pid_t tid, pid_t pid, bool interrupt)
-{
-	if (ptrace(PTRACE_SEIZE, tid, 0, t->options) < 0)
-		return -errno;
-
-	struct task *k = task_find(t, tid);
-	if (!k)
-		k = task_new(t, tid, pid);
-	if (!k) {
-		ptrace(PTRACE_INTERRUPT, tid, 0, 0); /* to be let go at its stop */
-		return -ENOMEM;
-	}
-	if (interrupt) {
-		k->seized = true;
-		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-	}
-	queue_resumed(t, k);
-	return 0;
-}
-
 /* Where there may be a fast path the command is on its way while that is found out. */
 static int open_launch(struct tracer *t, const struct source_args *args)
 {
 	pid_t pid = t->launch->command;
 	bool asks = t->filter && args->patch_after;
-	int err = seize(t, pid, pid, !t->filter);
+	int err = seize_child(t, pid, !t->filter);
 
 	if (!err)
 		err = launch_go(t->launch, asks        ? LAUNCH_ASK
@@ -176,80 +156,6 @@ static int open_launch(struct tracer *t, const struct source_args *args)
 	if (!err)
 		patch(t, args);
 	return err;
-}
-
-static pid_t tracer_of(pid_t tid)
-{
-	char path[48], line[256];
-	int pid = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "TracerPid: %d", &pid) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return pid;
-}
-
-/*
- * One pass over the threads of a process. Returns how many were new, or -errno of the
- * first that refused for a reason: not for being dead, a zombie or ours already.
- */
-static int seize_threads(struct tracer *t, pid_t pid)
-{
-	char path[48];
-	int fresh = 0, err = 0;
-	struct dirent *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *dir = opendir(path);
-	if (!dir)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while ((d = readdir(dir))) {
-		pid_t tid = atoi(d->d_name);
-		if (tid <= 0 || task_find(t, tid) || process_is_worker(tid))
-			continue;
-		int got = seize(t, tid, pid, true);
-		if (!got)
-			fresh++;
-		else if (got != -ESRCH && tracer_of(tid) != getpid() && !err)
-			err = got;
-	}
-	closedir(dir);
-	return fresh ? fresh : err;
-}
-
-static int open_attach(struct tracer *t, pid_t pid)
-{
-	pid_t parent, tgid = process_tgid(pid, &parent);
-	int n = 0, fresh;
-
-	if (!tgid)
-		return -ESRCH;
-	if (map_get(&t->processes, tgid, 0))
-		return 0; /* named twice */
-	while ((fresh = seize_threads(t, tgid)) > 0)
-		n += fresh;
-	if (!n)
-		return fresh < 0 ? fresh : -ESRCH;
-
-	struct process *p = (struct process *)map_get(&t->processes, tgid, 0);
-	struct op op = { .kind = OP_EXEC,
-		.pid = tgid,
-		.tid = tgid,
-		.fd = -1,
-		.offset = OP_NO_OFFSET,
-		.dur_ns = OP_NO_TIME,
-		.start_ns = tracer_now(t) };
-	struct fd_task at = { .tid = tgid };
-	p->started = true;
-	p->comm = op.comm = tracee_comm(t->names, tgid);
-	op.file = fdtab_exe(t->fdtab, &at);
-	op.ret = parent;
-	t->found[t->nfound++] = op;
-	return 0;
 }
 
 /* What goes on without calls that we could see: io_uring(7), io_setup(2). */
@@ -275,20 +181,6 @@ static void tell_found(struct tracer *t)
 	}
 }
 
-static void say_why(pid_t pid, int err)
-{
-	pid_t other = err == -EPERM ? tracer_of(pid) : 0;
-
-	if (other)
-		diag("cannot attach to %d: already traced by process %d", pid, other);
-	else if (process_check(pid) < 0)
-		return;
-	else if (err == -EPERM)
-		diag("cannot attach to %d: not permitted; 'iops doctor' tells why", pid);
-	else
-		diag_err(err, "cannot attach to %d", pid);
-}
-
 static int ptrace_open(struct source **out, const struct source_args *args)
 {
 	struct tracer *t = tracer_new(args);
@@ -304,9 +196,9 @@ static int ptrace_open(struct source **out, const struct source_args *args)
 		patch(t, args);
 		t->found = calloc(args->npids, sizeof(*t->found));
 		for (unsigned i = 0; t->found && i < args->npids; i++) {
-			int one = open_attach(t, args->pids[i]);
+			int one = seize_process(t, args->pids[i]);
 			if (one < 0)
-				say_why(args->pids[i], one);
+				seize_failed(args->pids[i], one);
 			err = t->nfound ? 0 : one;
 		}
 	}
@@ -361,6 +253,8 @@ static int ptrace_step(struct source *base, struct sink *to)
 	if (got <= 0)
 		return got;
 	int err = stops_dispatch(t, k);
+	if (t->incomplete && !t->stopping)
+		seize_late(t);
 	return err < 0 ? err : over(t) ? 0 : 1;
 }
 

@@ -315,6 +315,8 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	const bool vain = (ended || waited) && is_vain(t, k, sig);
 	if (!waited || !vain || !early_make(t, k))
 		mend_eintr(t, k, ended && vain);
+	if (vain)
+		again_plainly(t, k);
 	go_on(t, k, is_ours(t, k, sig) ? 0 : sig);
 }
 
@@ -356,6 +358,8 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 		rest_undo(t, k);
 	else
 		rest_interrupted(t, k, seized);
+	if (!group)
+		again_plainly(t, k);
 	go_on(t, k, 0);
 }
 

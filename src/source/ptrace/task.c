@@ -158,6 +158,7 @@ void task_drop(struct tracer *t, struct task *k)
 	fdtab_forget(t->fdtab, &k->fd);
 	fast_forget(t, k);
 	map_del(&t->tasks, k->tid, 0);
+	k->process->unmet -= k->seized;
 	if (k->process->newest == k)
 		k->process->newest = NULL;
 	process_leave(t, k->process);
@@ -241,6 +242,17 @@ void task_paths(struct tracer *t, struct task *k)
 	k->fast = k->slow = 0;
 }
 
+/* It has stopped for the first time, or never will. */
+static void met(struct tracer *t, struct task *k)
+{
+	struct process *p = k->process;
+	bool last = k->seized && !--p->unmet;
+
+	k->seized = false;
+	p->incomplete |= last;
+	t->incomplete |= p->incomplete;
+}
+
 void task_gone(struct tracer *t, struct task *k, int status)
 {
 	struct op op = life(t, k, OP_EXIT);
@@ -256,6 +268,7 @@ void task_gone(struct tracer *t, struct task *k, int status)
 		t->ended = true;
 		t->ended_ns = op.start_ns;
 	}
+	met(t, k);
 	task_drop(t, k);
 }
 
@@ -403,8 +416,7 @@ void task_found(struct tracer *t, struct task *k)
 		return;
 	task_baseline(t, k);
 	task_begin(k);
-	k->process->gone.calls = -1; /* who has ended before us? */
-	k->seized = false;
+	met(t, k);
 }
 
 static void add(struct counters *to, const struct counters *more, int sign)
@@ -510,6 +522,9 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 		k->unsure = moved.unsure;
 		k->before = moved.before;
 		k->exiting = false;
+		caller->seized =
+			k->seized; /* the former leader's, who is dropped with it */
+		k->seized = moved.seized;
 		task_drop(t, caller);
 	}
 	fdtab_forget(t->fdtab, &k->fd);

@@ -79,6 +79,8 @@ struct process {
 	pid_t pid;
 	uint32_t comm;
 	unsigned ntasks;
+	unsigned unmet;  /* of them, those seized that have not stopped yet */
+	bool incomplete; /* a thread may be missing: seize_late() */
 	bool started;    /* false: still the launcher, before its first exec */
 	bool stopped;    /* by a signal, or about to be */
 	bool muted;      /* served, but not counted: --no-follow */
@@ -252,11 +254,12 @@ struct tracer {
 	bool stopping; /* detach from all */
 	bool dispatch; /* calls can be dispatched: fast/dispatch.c */
 	uint64_t stopping_ns, tick_ns;
-	unsigned looks; /* while stopping, at what still runs */
-	bool given_up;  /* what is left does not stop: it is let go when we end */
-	bool halted;    /* cannot detach: only stop counting */
-	long options;   /* of PTRACE_SEIZE */
-	bool ended;     /* the command has ended */
+	unsigned looks;  /* while stopping, at what still runs */
+	bool given_up;   /* what is left does not stop: it is let go when we end */
+	bool halted;     /* cannot detach: only stop counting */
+	long options;    /* of PTRACE_SEIZE */
+	bool incomplete; /* a process is */
+	bool ended;      /* the command has ended */
 	uint64_t ended_ns;
 	char no_patch[100];          /* why there is no fast path; "" if there is */
 	struct fast *fast;           /* NULL: all operations stop */
@@ -421,6 +424,7 @@ bool again_quietly(struct tracer *t, struct task *k);
 void again_over(struct task *k);
 void again_interrupted(struct task *k);
 void again_never(struct task *k);
+void again_plainly(const struct tracer *t, struct task *k);
 void again_exit(struct tracer *t, struct task *k, int64_t ret);
 
 /* fast/shapes.c: whether each close(2) of the process stops from now on; that its
@@ -525,6 +529,12 @@ void control_look(struct tracer *t, const struct task *k);
 void control_forget(struct tracer *t, const struct process *p);
 void control_async(struct tracer *t, struct task *k);
 void control_free(struct tracer *t);
+
+/* seize.c: by PTRACE_SEIZE. 0, or -errno; seize_failed says why a process refused. */
+int seize_child(struct tracer *t, pid_t pid, bool interrupt);
+int seize_process(struct tracer *t, pid_t pid);
+void seize_late(struct tracer *t);
+void seize_failed(pid_t pid, int err);
 
 /* wait.c: the next task that has stopped, with its status. 1, 0 at the end, -errno. */
 int wait_next(struct tracer *t, struct task **out);

@@ -40,6 +40,12 @@ int tracee_unmask_eintr(pid_t tid)
 	return -ENOSYS;
 }
 
+bool tracee_in_restart(pid_t tid)
+{
+	(void)tid;
+	return false;
+}
+
 int tracee_keep_eintr(pid_t tid)
 {
 	(void)tid;

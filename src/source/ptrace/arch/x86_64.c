@@ -12,7 +12,7 @@
 #include <sys/user.h>
 
 /* What restart codes there are: linux/errno.h, not exported to user space. */
-enum { RESTART_NOHAND = 514 };
+enum { RESTART_NOHAND = 514, RESTART_BLOCK = 516 };
 
 /* __USER32_CS of asm/segment.h: errors are negative in 32 bits then. */
 enum { CODE_32 = 0x23 };
@@ -46,6 +46,14 @@ int tracee_unmask_eintr(pid_t tid)
 		       (long)-RESTART_NOHAND) < 0
 		       ? -errno
 		       : 0;
+}
+
+bool tracee_in_restart(pid_t tid)
+{
+	struct user_regs_struct r;
+
+	return !ptrace(PTRACE_GETREGS, tid, 0, &r) && (int)r.orig_rax >= 0 &&
+	       (int)r.rax == -RESTART_BLOCK;
 }
 
 int tracee_keep_eintr(pid_t tid)

@@ -1,0 +1,314 @@
+/*
+ * seize.c - the processes that are attached to
+ *
+ * PTRACE_SEIZE waits while its process becomes another program: for a lock that execve(2)
+ * holds until all other threads of the process have ended. Those that are ours already
+ * stop at their end, and wait for us. So we never wait for long: a timer takes us out of
+ * the call, those who die are let die, and all is looked at again.
+ */
+#include "tracer.h"
+#include "iops/diag.h"
+#include "iops/process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/ptrace.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+enum { PATIENCE_NS = 5 * 1000 * 1000, NAP_NS = 1000 * 1000, TRIES = 10 };
+
+/* A program that cannot be read in this time is not waited for. */
+static const uint64_t EXEC_NS = 2000000000;
+
+/* A jump from the handler: after it returned the kernel would make the call again. */
+struct patience {
+	sigjmp_buf out;
+	timer_t timer;
+	struct sigaction before;
+	bool has_end;
+};
+
+static void lose_patience(int sig, siginfo_t *info, void *context)
+{
+	struct patience *p = info->si_value.sival_ptr;
+
+	(void)sig;
+	(void)context;
+	siglongjmp(p->out, 1);
+}
+
+static void patience_begin(struct patience *p)
+{
+	struct sigaction act = { .sa_sigaction = lose_patience, .sa_flags = SA_SIGINFO };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
+		.sigev_signo = SIGRTMIN,
+		.sigev_value.sival_ptr = p };
+	sigset_t set;
+
+	event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	p->has_end = !sigaction(SIGRTMIN, &act, &p->before) &&
+		     !timer_create(CLOCK_MONOTONIC, &event, &p->timer);
+}
+
+static void patience_end(struct patience *p)
+{
+	if (p->has_end)
+		timer_delete(p->timer);
+	sigaction(SIGRTMIN, &p->before, NULL);
+}
+
+static void patience_set(struct patience *p, long ns)
+{
+	const struct itimerspec spec = { .it_value.tv_nsec = ns };
+
+	if (p && p->has_end)
+		timer_settime(p->timer, 0, &spec, NULL);
+}
+
+static pid_t tracer_of(pid_t tid)
+{
+	char path[48], line[256];
+	int pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "TracerPid: %d", &pid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
+/* 0, -EINTR if it would take too long, or -errno. */
+static int try_seize(pid_t tid, long options, struct patience *p)
+{
+	if (p && sigsetjmp(p->out, 1)) /* perhaps it was done just before */
+		return tracer_of(tid) == getpid() ? 0 : -EINTR;
+	patience_set(p, PATIENCE_NS);
+	int err = ptrace(PTRACE_SEIZE, tid, 0, options) < 0 ? -errno : 0;
+	patience_set(p, 0);
+	return err;
+}
+
+static int seize(
+	struct tracer *t, pid_t tid, pid_t pid, bool interrupt, struct patience *p)
+{
+	int err = try_seize(tid, t->options, p);
+	if (err < 0)
+		return err;
+
+	struct task *k = task_find(t, tid);
+	if (!k)
+		k = task_new(t, tid, pid);
+	if (!k) {
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0); /* to be let go at its stop */
+		return -ENOMEM;
+	}
+	if (interrupt) {
+		k->seized = true;
+		k->base.calls = -1; /* what it has done so far is not known yet */
+		k->process->unmet++;
+		k->process->gone.calls = -1; /* who has ended before us? */
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	}
+	queue_resumed(t, k);
+	return 0;
+}
+
+int seize_child(struct tracer *t, pid_t pid, bool interrupt)
+{
+	return seize(t, pid, pid, interrupt, NULL);
+}
+
+static bool is_dying(pid_t tid)
+{
+	char state = process_state(tid);
+
+	return !state || state == 'Z' || state == 'X';
+}
+
+/*
+ * One pass over the threads of a process. Whether that was not all (1), 0, or -errno of
+ * the first that refused for a reason: not for being dead, a zombie or ours already.
+ */
+static int seize_threads(struct tracer *t, pid_t pid, struct patience *p)
+{
+	char path[48];
+	int err = 0;
+	bool again = false;
+	struct dirent *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while ((d = readdir(dir))) {
+		pid_t tid = atoi(d->d_name);
+		if (tid <= 0 || task_find(t, tid) || process_is_worker(tid))
+			continue;
+		int got = seize(t, tid, pid, true, p);
+		if (!got || got == -EINTR)
+			again = true;
+		else if (got != -ESRCH && tracer_of(tid) != getpid() && !err)
+			err = got;
+		if (got == -EINTR)
+			break;
+	}
+	closedir(dir);
+	return again ? 1 : err;
+}
+
+/*
+ * Who dies while nobody listens yet has done nothing that we have seen. arg: of which
+ * process. The one that became another program has the id of the first thread now, whose
+ * death nobody is told of.
+ */
+static void let_die(struct tracer *t, struct task *k, void *arg)
+{
+	const int how = WEXITED | WSTOPPED | WNOHANG | __WALL;
+	siginfo_t info = { .si_pid = 0 };
+	pid_t tid = k->tid;
+	int status;
+
+	if (k->process->pid != *(const pid_t *)arg)
+		return;
+	if (waitid(P_PID, (id_t)tid, &info, how | WNOWAIT) < 0) {
+		if (!is_dying(tid) && tracer_of(tid) != getpid())
+			task_drop(t, k);
+		return;
+	}
+	bool stopped = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
+	if (!info.si_pid || (stopped && info.si_status >> 8 != PTRACE_EVENT_EXIT))
+		return;
+	if (waitpid(tid, &status, WNOHANG | __WALL) != tid)
+		return;
+	if (stopped)
+		ptrace(PTRACE_CONT, tid, 0, 0);
+	else
+		task_drop(t, k);
+}
+
+/*
+ * Until all its threads are ours. 0, or -errno. Where nothing can be had of a process
+ * that lives, what was found may have died in an execve(2) just then, and who made it has
+ * taken the id meanwhile: the kernel says of the dead, too, that they are not permitted.
+ */
+static int seize_all(struct tracer *t, pid_t pid, struct patience *p)
+{
+	const uint64_t until = tracer_now(t) + EXEC_NS;
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	size_t before;
+	int got, tries = TRIES;
+	bool ours;
+
+	do {
+		before = t->ntasks;
+		got = seize_threads(t, pid, p);
+		ours = map_get(&t->processes, pid, 0);
+		if (got == 1 && t->ntasks > before)
+			continue;
+		if (got != 1 && (ours || tracer_of(pid) || !tries--))
+			break;
+		if (tracer_now(t) > until)
+			return -EBUSY;
+		tasks_each(t, let_die, &pid);
+		nanosleep(&nap, NULL);
+	} while (true);
+	return ours ? 0 : got < 0 ? got : -ESRCH;
+}
+
+/*
+ * A thread that was being made when its maker was seized is not ours, and may have come
+ * to light after the last look. But to stop for the first time its maker has had to get
+ * done with it. So there is a look after the last of these stops, and after those of whom
+ * it finds.
+ */
+static void look_again(struct tracer *t, struct process *p)
+{
+	struct patience patience = { .has_end = false };
+	size_t before;
+	int got;
+
+	patience_begin(&patience);
+	do {
+		before = t->ntasks;
+		got = seize_threads(t, p->pid, &patience);
+	} while (got == 1 && t->ntasks > before);
+	patience_end(&patience);
+	p->incomplete = got == 1; /* in an execve(2): when one of its threads has died */
+}
+
+void seize_late(struct tracer *t)
+{
+	t->incomplete = false;
+	for (size_t i = 0; i < t->processes.cap; i++) {
+		struct process *p = (struct process *)t->processes.slot[i].value;
+		if (p && p->incomplete)
+			look_again(t, p);
+	}
+}
+
+int seize_process(struct tracer *t, pid_t pid)
+{
+	pid_t parent, tgid = process_tgid(pid, &parent);
+	struct patience p = { .has_end = false };
+
+	if (!tgid)
+		return -ESRCH;
+	if (map_get(&t->processes, tgid, 0))
+		return 0; /* named twice */
+	patience_begin(&p);
+	int err = seize_all(t, tgid, &p);
+	patience_end(&p);
+	if (err < 0)
+		return err;
+
+	struct process *found = (struct process *)map_get(&t->processes, tgid, 0);
+	struct op op = { .kind = OP_EXEC,
+		.pid = tgid,
+		.tid = tgid,
+		.fd = -1,
+		.offset = OP_NO_OFFSET,
+		.dur_ns = OP_NO_TIME,
+		.start_ns = tracer_now(t) };
+	struct fd_task at = { .tid = tgid };
+	found->started = true;
+	found->comm = op.comm = tracee_comm(t->names, tgid);
+	op.file = fdtab_exe(t->fdtab, &at);
+	op.ret = parent;
+	t->found[t->nfound++] = op;
+	return 0;
+}
+
+void seize_failed(pid_t pid, int err)
+{
+	pid_t other = err == -EPERM ? tracer_of(pid) : 0;
+
+	if (other)
+		diag("cannot attach to %d: already traced by process %d", pid, other);
+	else if (process_check(pid) < 0)
+		return;
+	else if (err == -EPERM)
+		diag("cannot attach to %d: not permitted; 'iops doctor' tells why", pid);
+	else if (err == -EBUSY)
+		diag("cannot attach to %d: it is becoming another program (execve) and "
+		     "does not get there; try again",
+			pid);
+	else
+		diag_err(err, "cannot attach to %d", pid);
+}

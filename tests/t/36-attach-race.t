@@ -1,0 +1,56 @@
+#!/bin/sh
+# shellcheck disable=SC2086
+# Attached to in the middle of what makes and ends threads.
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+
+whole='j["run"]["complete"] and j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"]'
+
+# A thread that is being made meanwhile is ours as well, and does not run into breakpoints
+# that nobody answers for.
+for mode in "" --patch-after=1 --no-patch; do
+	"$HELP/inclone" >inclone.txt & pid=$!
+	while [ ! -s inclone.txt ]; do sleep 0.05; done
+	if grep -q cannot inclone.txt; then skip "needs userfaultfd(2)"; continue; fi
+	timeout -s KILL 30 "$IOPS" attach -q $mode --json -o a.json $pid & tracer=$!
+	wait $pid; status=$?
+	wait $tracer
+	is "a thread in the making${mode:+, $mode}" "$? $status $(tail -n 1 inclone.txt | grep -c '^[1-9][0-9]*$')" "0 0 1"
+	is "... is counted" "$(json a.json "$whole"', j["run"]["verified"]["threads"]')" "(True, 3)"
+done
+
+# Who becomes another program waits for threads that wait for us, and we for it.
+for mode in "" --patch-after=1 --no-patch; do
+	"$HELP/execs" & pid=$!
+	i=0; while [ $i -lt "${TIMES:-20}" ]; do
+		timeout -s KILL 20 "$IOPS" attach -q $mode -d 0.05 --json -o b.json $pid 2>b.err || break
+		[ "$(json b.json 'j["run"]["backend"], j["run"]["complete"]')$(cat b.err)" = "('ptrace', True)" ] || break
+		kill -0 $pid || break
+		i=$((i + 1))
+	done
+	is "execve(2) by threads, again and again${mode:+, $mode}" "$i $(cat b.err)" "${TIMES:-20} "
+	kill $pid
+	{ wait $pid; } 2>/dev/null
+	is "... of which it knows nothing" $? 143
+done
+
+# Nor of how a wait goes on that our stops have interrupted: its filter knows no
+# restart_syscall(2), and kills.
+for mode in "" --no-patch; do
+	/usr/bin/python3 -c '
+import ctypes, platform, struct, sys
+nr = 219 if platform.machine() == "x86_64" else 128
+code = struct.pack("HBBI" * 4, 0x20, 0, 0, 0, 0x15, 0, 1, nr, 6, 0, 0, 0x80000000, 6, 0, 0, 0x7fff0000)
+held = ctypes.create_string_buffer(code)
+libc = ctypes.CDLL(None)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, struct.pack("HxxxxxxP", 4, ctypes.addressof(held))) == 0
+print("ready", flush=True)
+for i in range(15): libc.poll(None, 0, 200)
+print("good")' >waits.txt & pid=$!
+	while [ ! -s waits.txt ]; do sleep 0.05; done
+	for _ in 1 2 3 4 5; do timeout -s KILL 20 "$IOPS" attach -q $mode -d 0.1 -o /dev/null $pid || break; done
+	wait $pid
+	is "a wait below a filter of its own${mode:+, $mode}" "$? $(tail -n 1 waits.txt)" "0 good"
+done
+
+plan
