@@ -160,8 +160,7 @@ static bool is_traced(const struct options *o)
 	       (!strcmp(o->backend, "auto") || !strcmp(o->backend, "ptrace"));
 }
 
-/* Beside us where that is most of a start: what takes long to begin, much memory or many
- * threads is better off on its own. */
+/* Beside us where that is most of a start; much memory, many threads are better apart. */
 static pid_t bear(const struct options *o, void (*run)(void *), void *arg)
 {
 	if (is_traced(o))
@@ -178,7 +177,7 @@ struct tracer_birth {
 	struct out out, log;
 	front_work *work;
 	struct cpu_pin here;
-	int others[2]; /* the front end's: to be closed */
+	int front, others[2]; /* the front end's: its id; to be closed */
 };
 
 static void become_tracer(void *birth)
@@ -201,8 +200,9 @@ static void become_tracer(void *birth)
 		sigaddset(&later, SIGTERM); /* the session takes it from its beginning */
 	sigprocmask(SIG_SETMASK, &later, NULL);
 	if (!job->launch && !job->options->mount.daemon) {
-		/* Without the front end there is nobody who could end it. */
-		prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+		/* Without the front end, perhaps gone by now, nobody could end it. */
+		if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) || getppid() != b->front)
+			kill(getpid(), SIGTERM);
 	} else if (job->launch) {
 		close(job->launch->go[0]);
 	}
@@ -505,10 +505,10 @@ int front_attach(
 	struct rlimit old[NLIMITED];
 
 	lift_limits(old); /* thousands of threads take files of /proc */
-	struct tracer_birth b = { .job = { .options = o, .out = out, .log = log },
+	struct tracer_birth b = { { .options = o, .out = out, .log = log },
 		.work = work };
+	b.front = getpid();
 	int err = start(&f, &b);
-
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");
 		return 1;

@@ -53,4 +53,19 @@ print("good")' >waits.txt & pid=$!
 	is "a wait below a filter of its own${mode:+, $mode}" "$? $(tail -n 1 waits.txt)" "0 good"
 done
 
+# Whose front end is killed just as it has made the tracer is let go.
+sleep 60 & pid=$!
+for ms in 01 02 03 04 05 06 07 08 09 12 15 18 21 25 30; do
+	"$IOPS" attach -q -o /dev/null $pid & front=$!
+	sleep 0.0$ms
+	kill -KILL $front
+	{ wait $front; } 2>/dev/null
+done
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	grep -q '^TracerPid:.0' /proc/$pid/status && ! pgrep -f "attach -q -o /dev/null $pid\$" >/dev/null && break
+	sleep 0.2
+done
+is "a front end that is killed at its start" "$(sed -n 's/TracerPid:.//p' /proc/$pid/status) $(pgrep -f "attach -q -o /dev/null $pid\$")" "0 "
+kill $pid
+
 plan
