@@ -200,9 +200,9 @@ static void become_tracer(void *birth)
 		sigaddset(&later, SIGTERM); /* the session takes it from its beginning */
 	sigprocmask(SIG_SETMASK, &later, NULL);
 	if (!job->launch && !job->options->mount.daemon) {
-		/* Without the front end, perhaps gone by now, nobody could end it. */
-		if (prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) || getppid() != b->front)
-			kill(getpid(), SIGTERM);
+		prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+		if (getppid() != b->front)
+			kill(getpid(), SIGTERM); /* nobody else could end it */
 	} else if (job->launch) {
 		close(job->launch->go[0]);
 	}

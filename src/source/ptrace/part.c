@@ -44,8 +44,13 @@ void part_task(struct tracer *t, struct task *k, int sig)
 	if (!k->exiting)
 		task_verdict(t, k);
 	task_paths(t, k);
-	ptrace(PTRACE_DETACH, k->tid, 0, sig);
-	task_drop(t, k);
+	if (!ptrace(PTRACE_DETACH, k->tid, 0, sig) || k->exiting) {
+		task_drop(t, k);
+		return;
+	}
+	k->exiting = true; /* it was killed meanwhile, and stops once more */
+	k->waits = false;
+	queue_resumed(t, k);
 }
 
 /* Those that share memory stand until all of them do: then it can be restored. */

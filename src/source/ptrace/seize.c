@@ -26,16 +26,25 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-enum { PATIENCE_NS = 5 * 1000 * 1000, NAP_NS = 1000 * 1000, TRIES = 10 };
+enum {
+	PATIENCE_NS = 5 * 1000 * 1000,
+	NAP_NS = 1000 * 1000,
+	TRIES = 10,
+	AGAIN_NS = 10 * 1000 * 1000
+};
 
 /* A program that cannot be read in this time is not waited for. */
 static const uint64_t EXEC_NS = 2000000000;
 
-/* A jump from the handler: after it returned the kernel would make the call again. */
+/*
+ * A jump from the handler: after it returned the kernel would make the call again. All
+ * other signals wait meanwhile: their handlers would be jumped over.
+ */
 struct patience {
 	sigjmp_buf out;
 	timer_t timer;
 	struct sigaction before;
+	sigset_t mask; /* as it was */
 	bool has_end;
 };
 
@@ -57,9 +66,9 @@ static void patience_begin(struct patience *p)
 	sigset_t set;
 
 	event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
-	sigemptyset(&set);
-	sigaddset(&set, SIGRTMIN);
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	sigfillset(&set);
+	sigdelset(&set, SIGRTMIN);
+	sigprocmask(SIG_SETMASK, &set, &p->mask);
 	p->has_end = !sigaction(SIGRTMIN, &act, &p->before) &&
 		     !timer_create(CLOCK_MONOTONIC, &event, &p->timer);
 }
@@ -69,6 +78,7 @@ static void patience_end(struct patience *p)
 	if (p->has_end)
 		timer_delete(p->timer);
 	sigaction(SIGRTMIN, &p->before, NULL);
+	sigprocmask(SIG_SETMASK, &p->mask, NULL);
 }
 
 static void patience_set(struct patience *p, long ns)
@@ -105,26 +115,54 @@ static int try_seize(pid_t tid, long options, struct patience *p)
 	return err;
 }
 
+/*
+ * Whoever becomes another program takes the id of the first thread, perhaps while we
+ * waited for just that. The former owner of that id, who is told of no more, is
+ * forgotten. false: it is gone.
+ */
+static bool renamed(struct tracer *t, pid_t pid)
+{
+	if (ptrace(PTRACE_INTERRUPT, pid, 0, 0) < 0)
+		return false;
+	struct task *former = task_find(t, pid);
+	if (former && former->exiting)
+		task_drop(t, former);
+	return true;
+}
+
+static void offer(struct tracer *t, struct task *k, void *pid)
+{
+	(void)t;
+	if (k->process->pid == *(pid_t *)pid && !k->process->newest && !k->exiting)
+		k->process->newest = k; /* its memory is theirs */
+}
+
 static int seize(
 	struct tracer *t, pid_t tid, pid_t pid, bool interrupt, struct patience *p)
 {
 	int err = try_seize(tid, t->options, p);
 	if (err < 0)
 		return err;
+	if (interrupt && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
+		if (tid == pid || !renamed(t, pid))
+			return -ESRCH;
+		tid = pid;
+	}
 
 	struct task *k = task_find(t, tid);
-	if (!k)
+	if (!k) {
+		tasks_each(t, offer, &pid);
 		k = task_new(t, tid, pid);
+	}
 	if (!k) {
 		ptrace(PTRACE_INTERRUPT, tid, 0, 0); /* to be let go at its stop */
 		return -ENOMEM;
 	}
-	if (interrupt) {
+	if (interrupt && !k->seized) {
 		k->seized = true;
 		k->base.calls = -1; /* what it has done so far is not known yet */
 		k->process->unmet++;
 		k->process->gone.calls = -1; /* who has ended before us? */
-		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
 	}
 	queue_resumed(t, k);
 	return 0;
@@ -135,11 +173,32 @@ int seize_child(struct tracer *t, pid_t pid, bool interrupt)
 	return seize(t, pid, pid, interrupt, NULL);
 }
 
+static bool is_anothers(pid_t tid)
+{
+	pid_t tracer = tracer_of(tid);
+
+	return tracer && tracer != getpid();
+}
+
 static bool is_dying(pid_t tid)
 {
 	char state = process_state(tid);
 
 	return !state || state == 'Z' || state == 'X';
+}
+
+/*
+ * Who became another program without being ours has the id of the first thread now, whose
+ * end, if that was ours, nobody is told of.
+ */
+static bool is_ours(struct tracer *t, pid_t tid)
+{
+	struct task *k = task_find(t, tid);
+
+	if (!k || !k->exiting || is_dying(tid) || tracer_of(tid) == getpid())
+		return k != NULL;
+	task_drop(t, k);
+	return false;
 }
 
 /*
@@ -159,7 +218,7 @@ static int seize_threads(struct tracer *t, pid_t pid, struct patience *p)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while ((d = readdir(dir))) {
 		pid_t tid = atoi(d->d_name);
-		if (tid <= 0 || task_find(t, tid) || process_is_worker(tid))
+		if (tid <= 0 || is_ours(t, tid) || process_is_worker(tid))
 			continue;
 		int got = seize(t, tid, pid, true, p);
 		if (!got || got == -EINTR)
@@ -173,11 +232,8 @@ static int seize_threads(struct tracer *t, pid_t pid, struct patience *p)
 	return again ? 1 : err;
 }
 
-/*
- * Who dies while nobody listens yet has done nothing that we have seen. arg: of which
- * process. The one that became another program has the id of the first thread now, whose
- * death nobody is told of.
- */
+/* Who dies while nobody listens yet has done nothing that we have seen. arg: of which
+ * process. */
 static void let_die(struct tracer *t, struct task *k, void *arg)
 {
 	const int how = WEXITED | WSTOPPED | WNOHANG | __WALL;
@@ -187,20 +243,32 @@ static void let_die(struct tracer *t, struct task *k, void *arg)
 
 	if (k->process->pid != *(const pid_t *)arg)
 		return;
-	if (waitid(P_PID, (id_t)tid, &info, how | WNOWAIT) < 0) {
-		if (!is_dying(tid) && tracer_of(tid) != getpid())
-			task_drop(t, k);
+	if (waitid(P_PID, (id_t)tid, &info, how | WNOWAIT) < 0)
 		return;
-	}
 	bool stopped = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
 	if (!info.si_pid || (stopped && info.si_status >> 8 != PTRACE_EVENT_EXIT))
 		return;
 	if (waitpid(tid, &status, WNOHANG | __WALL) != tid)
 		return;
-	if (stopped)
+	k->exiting = true;
+	if (WIFSTOPPED(status))
 		ptrace(PTRACE_CONT, tid, 0, 0);
 	else
 		task_drop(t, k);
+}
+
+static void look_alive(struct tracer *t, struct task *k, void *pid)
+{
+	(void)t;
+	if (k->process->pid == *(pid_t *)pid && !k->exiting)
+		*(pid_t *)pid = 0;
+}
+
+/* Whether any of its threads is ours, and does not end. */
+static bool has_some(struct tracer *t, pid_t pid)
+{
+	tasks_each(t, look_alive, &pid);
+	return !pid;
 }
 
 /*
@@ -214,31 +282,30 @@ static int seize_all(struct tracer *t, pid_t pid, struct patience *p)
 	const struct timespec nap = { .tv_nsec = NAP_NS };
 	size_t before;
 	int got, tries = TRIES;
-	bool ours;
 
 	do {
 		before = t->ntasks;
 		got = seize_threads(t, pid, p);
-		ours = map_get(&t->processes, pid, 0);
 		if (got == 1 && t->ntasks > before)
 			continue;
-		if (got != 1 && (ours || tracer_of(pid) || !tries--))
-			break;
-		if (tracer_now(t) > until)
-			return -EBUSY;
+		if (got != 1 && has_some(t, pid))
+			return 0;
+		if (got != 1 && (is_anothers(pid) || !tries--))
+			return got < 0 ? got : -ESRCH;
 		tasks_each(t, let_die, &pid);
 		nanosleep(&nap, NULL);
-	} while (true);
-	return ours ? 0 : got < 0 ? got : -ESRCH;
+	} while (tracer_now(t) < until);
+	return -EBUSY;
 }
 
 /*
  * A thread that was being made when its maker was seized is not ours, and may have come
  * to light after the last look. But to stop for the first time its maker has had to get
  * done with it. So there is a look after the last of these stops, and after those of whom
- * it finds.
+ * it finds; and again a while after one that an execve(2) was in the way of. The record
+ * of the process may be another one afterwards: is_ours().
  */
-static void look_again(struct tracer *t, struct process *p)
+static void look_again(struct tracer *t, pid_t pid)
 {
 	struct patience patience = { .has_end = false };
 	size_t before;
@@ -247,20 +314,33 @@ static void look_again(struct tracer *t, struct process *p)
 	patience_begin(&patience);
 	do {
 		before = t->ntasks;
-		got = seize_threads(t, p->pid, &patience);
+		got = seize_threads(t, pid, &patience);
 	} while (got == 1 && t->ntasks > before);
 	patience_end(&patience);
-	p->incomplete = got == 1; /* in an execve(2): when one of its threads has died */
+
+	struct process *p = (struct process *)map_get(&t->processes, pid, 0);
+	if (!p)
+		return;
+	p->incomplete = got == 1;
+	t->incomplete |= p->incomplete;
+	if (!p->started)
+		p->comm = tracee_comm(t->names, pid);
+	p->started = true;
 }
 
 void seize_late(struct tracer *t)
 {
+	const uint64_t now = tracer_now(t);
+
+	if (!t->incomplete || t->stopping || now < t->again_ns)
+		return;
 	t->incomplete = false;
 	for (size_t i = 0; i < t->processes.cap; i++) {
-		struct process *p = (struct process *)t->processes.slot[i].value;
+		const struct process *p = (struct process *)t->processes.slot[i].value;
 		if (p && p->incomplete)
-			look_again(t, p);
+			look_again(t, p->pid);
 	}
+	t->again_ns = t->incomplete ? now + AGAIN_NS : 0;
 }
 
 int seize_process(struct tracer *t, pid_t pid)

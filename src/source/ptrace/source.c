@@ -242,8 +242,10 @@ static int ptrace_step(struct source *base, struct sink *to)
 	tell_found(t);
 	int got = wait_next(t, &k);
 	part_tick(t);
-	if (got == -EINTR)
+	if (got == -EINTR) {
+		seize_late(t);
 		return over(t) ? 0 : 1;
+	}
 	if (!got && t->launch && !t->ended && !t->launch->ended) {
 		/* The command was left alone: its end is for the front end to tell. */
 		struct timespec nap = { 0, 10 * 1000 * 1000 };
@@ -253,8 +255,7 @@ static int ptrace_step(struct source *base, struct sink *to)
 	if (got <= 0)
 		return got;
 	int err = stops_dispatch(t, k);
-	if (t->incomplete && !t->stopping)
-		seize_late(t);
+	seize_late(t);
 	return err < 0 ? err : over(t) ? 0 : 1;
 }
 

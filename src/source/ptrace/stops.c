@@ -56,12 +56,14 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 
 static void on_exit_stop(struct tracer *t, struct task *k)
 {
-	rest_died(t, k);
-	if (t->fast)
-		mend_dead(t, k);
-	call_died(t, k);
-	part_async(t, k);
-	task_exiting(t, k);
+	if (!k->exiting) { /* else it was killed as it was let go */
+		rest_died(t, k);
+		if (t->fast)
+			mend_dead(t, k);
+		call_died(t, k);
+		part_async(t, k);
+		task_exiting(t, k);
+	}
 	go_on(t, k, 0);
 }
 
@@ -315,8 +317,6 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	const bool vain = (ended || waited) && is_vain(t, k, sig);
 	if (!waited || !vain || !early_make(t, k))
 		mend_eintr(t, k, ended && vain);
-	if (vain)
-		again_plainly(t, k);
 	go_on(t, k, is_ours(t, k, sig) ? 0 : sig);
 }
 

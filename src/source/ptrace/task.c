@@ -249,8 +249,10 @@ static void met(struct tracer *t, struct task *k)
 	bool last = k->seized && !--p->unmet;
 
 	k->seized = false;
-	p->incomplete |= last;
-	t->incomplete |= p->incomplete;
+	if (!last || t->launch)
+		return;
+	p->incomplete = t->incomplete = true;
+	t->again_ns = 0;
 }
 
 void task_gone(struct tracer *t, struct task *k, int status)
@@ -522,8 +524,7 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 		k->unsure = moved.unsure;
 		k->before = moved.before;
 		k->exiting = false;
-		caller->seized =
-			k->seized; /* the former leader's, who is dropped with it */
+		caller->seized = k->seized; /* dropped, as the former leader is */
 		k->seized = moved.seized;
 		task_drop(t, caller);
 	}

@@ -258,8 +258,9 @@ struct tracer {
 	bool given_up;   /* what is left does not stop: it is let go when we end */
 	bool halted;     /* cannot detach: only stop counting */
 	long options;    /* of PTRACE_SEIZE */
-	bool incomplete; /* a process is */
-	bool ended;      /* the command has ended */
+	bool incomplete; /* a process is, and is looked at when? */
+	uint64_t again_ns;
+	bool ended; /* the command has ended */
 	uint64_t ended_ns;
 	char no_patch[100];          /* why there is no fast path; "" if there is */
 	struct fast *fast;           /* NULL: all operations stop */
