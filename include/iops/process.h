@@ -13,6 +13,12 @@ pid_t process_tgid(pid_t tid, pid_t *parent);
 /* The state letter of ps(1) of a thread, 0 if there is no such one. */
 char process_state(pid_t tid);
 
+/* Whether a thread is still there and is no zombie. */
+bool process_lives(pid_t tid);
+
+/* Who traces a thread; 0: nobody, or there is no such thread. */
+pid_t process_tracer(pid_t tid);
+
 /* Whether a thread is one of the kernel's own in the process, as io_uring(7) has them: it
  * never runs anything of the program. */
 bool process_is_worker(pid_t tid);

@@ -43,6 +43,24 @@ char process_state(pid_t tid)
 	return p && p[1] == ' ' ? p[2] : 0;
 }
 
+bool process_lives(pid_t tid)
+{
+	char state = process_state(tid);
+
+	return state && state != 'Z' && state != 'X';
+}
+
+pid_t process_tracer(pid_t tid)
+{
+	char path[64], buf[1024];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	if (slurp(path, buf, sizeof(buf)) <= 0)
+		return 0;
+	char *tracer = strstr(buf, "\nTracerPid:");
+	return tracer ? atoi(tracer + strlen("\nTracerPid:")) : 0;
+}
+
 /* Flags, field 9: the kernel's include/linux/sched.h. */
 bool process_is_worker(pid_t tid)
 {
@@ -70,17 +88,10 @@ static bool any_thread(pid_t pid, bool (*is)(pid_t tid))
 	return found;
 }
 
-static bool lives(pid_t tid)
-{
-	char state = process_state(tid);
-
-	return state && state != 'Z' && state != 'X';
-}
-
 /* The first thread may have ended long before the others: it is a zombie until then. */
 bool process_runs(pid_t pid)
 {
-	return any_thread(pid, lives);
+	return any_thread(pid, process_lives);
 }
 
 static bool has_descriptor(pid_t pid, const char *link)

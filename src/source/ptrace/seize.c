@@ -12,6 +12,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <linux/ptrace.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -89,26 +90,11 @@ static void patience_set(struct patience *p, long ns)
 		timer_settime(p->timer, 0, &spec, NULL);
 }
 
-static pid_t tracer_of(pid_t tid)
-{
-	char path[48], line[256];
-	int pid = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	FILE *f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "TracerPid: %d", &pid) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return pid;
-}
-
 /* 0, -EINTR if it would take too long, or -errno. */
 static int try_seize(pid_t tid, long options, struct patience *p)
 {
 	if (p && sigsetjmp(p->out, 1)) /* perhaps it was done just before */
-		return tracer_of(tid) == getpid() ? 0 : -EINTR;
+		return process_tracer(tid) == getpid() ? 0 : -EINTR;
 	patience_set(p, PATIENCE_NS);
 	int err = ptrace(PTRACE_SEIZE, tid, 0, options) < 0 ? -errno : 0;
 	patience_set(p, 0);
@@ -130,11 +116,36 @@ static bool renamed(struct tracer *t, pid_t pid)
 	return true;
 }
 
-static void offer(struct tracer *t, struct task *k, void *pid)
+struct joins {
+	pid_t tid, pid;
+};
+
+static bool has_memory_of(const struct task *k, pid_t tid)
 {
+	return !syscall(SYS_kcmp, tid, k->tid, KCMP_VM, 0, 0);
+}
+
+static void offer(struct tracer *t, struct task *k, void *arg)
+{
+	const struct joins *j = arg;
+
 	(void)t;
-	if (k->process->pid == *(pid_t *)pid && !k->process->newest && !k->exiting)
-		k->process->newest = k; /* its memory is theirs */
+	if (k->process->pid == j->pid && !k->process->newest && has_memory_of(k, j->tid))
+		k->process->newest = k;
+}
+
+/* Whom it shares its memory with: the last one that was found may have ended, or have had
+ * what was there before an execve(2). */
+static void join(struct tracer *t, pid_t tid, pid_t pid)
+{
+	struct process *p = (struct process *)map_get(&t->processes, pid, 0);
+	struct joins j = { tid, pid };
+
+	if (!p || (p->newest && has_memory_of(p->newest, tid)))
+		return;
+	p->newest = NULL;
+	tasks_each(t, offer, &j);
+	p->guarded &= p->newest != NULL;
 }
 
 static int seize(
@@ -151,7 +162,7 @@ static int seize(
 
 	struct task *k = task_find(t, tid);
 	if (!k) {
-		tasks_each(t, offer, &pid);
+		join(t, tid, pid);
 		k = task_new(t, tid, pid);
 	}
 	if (!k) {
@@ -175,27 +186,20 @@ int seize_child(struct tracer *t, pid_t pid, bool interrupt)
 
 static bool is_anothers(pid_t tid)
 {
-	pid_t tracer = tracer_of(tid);
+	pid_t tracer = process_tracer(tid);
 
 	return tracer && tracer != getpid();
-}
-
-static bool is_dying(pid_t tid)
-{
-	char state = process_state(tid);
-
-	return !state || state == 'Z' || state == 'X';
 }
 
 /*
  * Who became another program without being ours has the id of the first thread now, whose
  * end, if that was ours, nobody is told of.
  */
-static bool is_ours(struct tracer *t, pid_t tid)
+static bool is_still_ours(struct tracer *t, pid_t tid)
 {
 	struct task *k = task_find(t, tid);
 
-	if (!k || !k->exiting || is_dying(tid) || tracer_of(tid) == getpid())
+	if (!k || !k->exiting || !process_lives(tid) || process_tracer(tid) == getpid())
 		return k != NULL;
 	task_drop(t, k);
 	return false;
@@ -218,12 +222,12 @@ static int seize_threads(struct tracer *t, pid_t pid, struct patience *p)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while ((d = readdir(dir))) {
 		pid_t tid = atoi(d->d_name);
-		if (tid <= 0 || is_ours(t, tid) || process_is_worker(tid))
+		if (tid <= 0 || is_still_ours(t, tid) || process_is_worker(tid))
 			continue;
 		int got = seize(t, tid, pid, true, p);
 		if (!got || got == -EINTR)
 			again = true;
-		else if (got != -ESRCH && tracer_of(tid) != getpid() && !err)
+		else if (got != -ESRCH && process_tracer(tid) != getpid() && !err)
 			err = got;
 		if (got == -EINTR)
 			break;
@@ -245,8 +249,8 @@ static void let_die(struct tracer *t, struct task *k, void *arg)
 		return;
 	if (waitid(P_PID, (id_t)tid, &info, how | WNOWAIT) < 0)
 		return;
-	bool stopped = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
-	if (!info.si_pid || (stopped && info.si_status >> 8 != PTRACE_EVENT_EXIT))
+	bool stands = info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED;
+	if (!info.si_pid || (stands && info.si_status >> 8 != PTRACE_EVENT_EXIT))
 		return;
 	if (waitpid(tid, &status, WNOHANG | __WALL) != tid)
 		return;
@@ -303,7 +307,7 @@ static int seize_all(struct tracer *t, pid_t pid, struct patience *p)
  * to light after the last look. But to stop for the first time its maker has had to get
  * done with it. So there is a look after the last of these stops, and after those of whom
  * it finds; and again a while after one that an execve(2) was in the way of. The record
- * of the process may be another one afterwards: is_ours().
+ * of the process may be another one afterwards: is_still_ours().
  */
 static void look_again(struct tracer *t, pid_t pid)
 {
@@ -377,7 +381,7 @@ int seize_process(struct tracer *t, pid_t pid)
 
 void seize_failed(pid_t pid, int err)
 {
-	pid_t other = err == -EPERM ? tracer_of(pid) : 0;
+	pid_t other = err == -EPERM ? process_tracer(pid) : 0;
 
 	if (other)
 		diag("cannot attach to %d: already traced by process %d", pid, other);

@@ -5,7 +5,6 @@
 #include "iops/diag.h"
 #include "iops/run.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -254,13 +254,13 @@ struct tracer {
 	bool stopping; /* detach from all */
 	bool dispatch; /* calls can be dispatched: fast/dispatch.c */
 	uint64_t stopping_ns, tick_ns;
-	unsigned looks;  /* while stopping, at what still runs */
-	bool given_up;   /* what is left does not stop: it is let go when we end */
-	bool halted;     /* cannot detach: only stop counting */
-	long options;    /* of PTRACE_SEIZE */
-	bool incomplete; /* a process is, and is looked at when? */
-	uint64_t again_ns;
-	bool ended; /* the command has ended */
+	unsigned looks;    /* while stopping, at what still runs */
+	bool given_up;     /* what is left does not stop: it is let go when we end */
+	bool halted;       /* cannot detach: only stop counting */
+	long options;      /* of PTRACE_SEIZE */
+	bool incomplete;   /* a process is */
+	uint64_t again_ns; /* ... and is not looked at again before that */
+	bool ended;        /* the command has ended */
 	uint64_t ended_ns;
 	char no_patch[100];          /* why there is no fast path; "" if there is */
 	struct fast *fast;           /* NULL: all operations stop */
