@@ -20,17 +20,19 @@ for mode in "" --patch-after=1 --no-patch; do
 done
 
 # Who becomes another program waits for threads that wait for us, and we for it.
-"$HELP/execs" & pid=$!
-i=0; while [ $i -lt "${TIMES:-20}" ]; do
-	timeout -s KILL 20 "$IOPS" attach -q --no-patch -d 0.05 --json -o b.json $pid 2>b.err || break
-	[ "$(json b.json 'j["run"]["backend"], j["run"]["complete"]')$(cat b.err)" = "('ptrace', True)" ] || break
-	kill -0 $pid || break
-	i=$((i + 1))
+for mode in "" --patch-after=1 --no-patch; do
+	"$HELP/execs" & pid=$!
+	i=0; while [ $i -lt "${TIMES:-20}" ]; do
+		timeout -s KILL 20 "$IOPS" attach -q $mode -d 0.05 --json -o b.json $pid 2>b.err || break
+		got="$(json b.json 'j["run"]["backend"], j["run"]["complete"], j["run"]["verified"]["threads"] - j["run"]["verified"]["matched"]')$(cat b.err)"
+		[ "$got" = "('ptrace', True, 0)" ] && kill -0 $pid || break
+		i=$((i + 1))
+	done
+	is "execve(2) by threads, again and again${mode:+, $mode}" "$i $got" "${TIMES:-20} ('ptrace', True, 0)"
+	kill $pid
+	{ wait $pid; } 2>/dev/null
+	is "... of which it knows nothing" $? 143
 done
-is "execve(2) by threads, again and again" "$i $(cat b.err)" "${TIMES:-20} "
-kill $pid
-{ wait $pid; } 2>/dev/null
-is "... of which it knows nothing" $? 143
 
 # Nor of how a wait goes on that our stops have interrupted: its filter knows no
 # restart_syscall(2), and kills.
