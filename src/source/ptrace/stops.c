@@ -421,7 +421,8 @@ static void on_exec(struct tracer *t, struct task *k)
 	unsigned long former = k->tid;
 
 	ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &former);
-	if (former != (unsigned long)k->tid && !k->exiting)
+	/* One that was seized on its way here has had no other record. */
+	if (former != (unsigned long)k->tid && task_find(t, former) && !k->exiting)
 		superseded(t, k);
 	control_forget(t, k->process);
 	fast_exec_begin(t, k, former);

@@ -523,14 +523,13 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 		k->slow += moved.slow;
 		k->unsure = moved.unsure;
 		k->before = moved.before;
-		k->exiting = false;
 		caller->seized = k->seized; /* dropped, as the former leader is */
 		k->seized = moved.seized;
 		task_drop(t, caller);
 	}
 	fdtab_forget(t->fdtab, &k->fd);
 	k->call.row = -1;
-	k->rest.on = k->poked = false;
+	k->rest.on = k->poked = k->exiting = false;
 	k->clone_flag = 0;
 	p->comm = tracee_comm(t->names, k->tid);
 	p->started = true;
