@@ -88,10 +88,36 @@ static bool any_thread(pid_t pid, bool (*is)(pid_t tid))
 	return found;
 }
 
-/* The first thread may have ended long before the others: it is a zombie until then. */
+/* Fields 3 and 20. The kernel counts threads as long as the first one is not reaped. */
+static bool is_gone_or_last(pid_t pid)
+{
+	char buf[1024], state = 0;
+	long threads = 0;
+	const char *p = stat_of(pid, buf, sizeof(buf));
+	static const char form[] =
+		") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+		"%*d %*d %ld";
+
+	return !p ||
+	       (sscanf(p, form, &state, &threads) == 2 && state == 'Z' && threads == 1);
+}
+
+/*
+ * The first thread may have ended long before the others: it is a zombie until then.
+ * Where another one becomes a new program it takes the id of the first, and one look may
+ * miss it under both ids. Dead threads that their tracer does not reap count as threads.
+ */
 bool process_runs(pid_t pid)
 {
-	return any_thread(pid, process_lives);
+	enum { LOOKS = 4 };
+
+	for (int i = 0; i < LOOKS; i++) {
+		if (any_thread(pid, process_lives))
+			return true;
+		if (is_gone_or_last(pid))
+			return false;
+	}
+	return false;
 }
 
 static bool has_descriptor(pid_t pid, const char *link)

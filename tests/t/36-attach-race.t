@@ -23,10 +23,10 @@ done
 for mode in "" --patch-after=1 --no-patch; do
 	"$HELP/execs" & pid=$!
 	i=0; while [ $i -lt "${TIMES:-20}" ]; do
-		timeout -s KILL 20 "$IOPS" attach -q $mode -d 0.05 --json -o b.json $pid 2>b.err || break
+		timeout -s KILL 20 "$IOPS" attach -q $mode -d 0.05 --json -o b.json $pid 2>b.err || { got="status $? $(cat b.err)"; break; }
 		got="$(json b.json 'j["run"]["backend"], j["run"]["complete"], j["run"]["verified"]["threads"] - j["run"]["verified"]["matched"]')$(cat b.err)"
 		[ "$got" = "('ptrace', True, 0)" ] || break
-		kill -0 $pid || break
+		kill -0 $pid || { got=ended; break; }
 		i=$((i + 1))
 	done
 	is "execve(2) by threads, again and again${mode:+, $mode}" "$i $got" "${TIMES:-20} ('ptrace', True, 0)"

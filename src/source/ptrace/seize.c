@@ -227,7 +227,8 @@ static int seize_threads(struct tracer *t, pid_t pid, struct patience *p)
 		int got = seize(t, tid, pid, true, p);
 		if (!got || got == -EINTR)
 			again = true;
-		else if (got != -ESRCH && process_tracer(tid) != getpid() && !err)
+		else if (!err && got != -ESRCH && process_tracer(tid) != getpid() &&
+			 process_lives(tid))
 			err = got;
 		if (got == -EINTR)
 			break;
@@ -294,8 +295,10 @@ static int seize_all(struct tracer *t, pid_t pid, struct patience *p)
 			continue;
 		if (got != 1 && has_some(t, pid))
 			return 0;
-		if (got != 1 && (is_anothers(pid) || !tries--))
-			return got < 0 ? got : -ESRCH;
+		if (got < 0 && (is_anothers(pid) || !tries--))
+			return got;
+		if (!got && !process_runs(pid))
+			return -ESRCH;
 		tasks_each(t, let_die, &pid);
 		nanosleep(&nap, NULL);
 	} while (tracer_now(t) < until);
