@@ -13,15 +13,15 @@ pid_t process_tgid(pid_t tid, pid_t *parent);
 /* The state letter of ps(1) of a thread, 0 if there is no such one. */
 char process_state(pid_t tid);
 
-/* Whether a thread is still there and is no zombie. */
-bool process_lives(pid_t tid);
+/* Whether a thread of a process is still there and is no zombie. */
+bool process_lives(pid_t pid, pid_t tid);
 
 /* Who traces a thread; 0: nobody, or there is no such thread. */
-pid_t process_tracer(pid_t tid);
+pid_t process_tracer(pid_t pid, pid_t tid);
 
 /* Whether a thread is one of the kernel's own in the process, as io_uring(7) has them: it
  * never runs anything of the program. */
-bool process_is_worker(pid_t tid);
+bool process_is_worker(pid_t pid, pid_t tid);
 
 /* What it has for I/O that needs no calls: bits. */
 enum { PROCESS_URING = 1, PROCESS_AIO = 2 };

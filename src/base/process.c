@@ -26,35 +26,54 @@ pid_t process_tgid(pid_t tid, pid_t *parent)
 	return tgid ? atoi(tgid + 6) : 0;
 }
 
-/* What is behind the name, which may hold anything: proc(5). NULL: it is gone. */
-static const char *stat_of(pid_t tid, char *buf, size_t size)
+/*
+ * What is behind the name, which may hold anything: proc(5). NULL: it is gone.
+ *
+ * Threads are asked for below their process. Who looks for one at the top, just as it
+ * takes the id of the first thread in an execve(2), may leave an entry that stays: its
+ * name is the old id, and it leads to the process, for whoever is given that id later.
+ */
+static const char *stat_of(pid_t pid, pid_t tid, char *buf, size_t size)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
 	return slurp(path, buf, size) > 0 ? strrchr(buf, ')') : NULL;
+}
+
+/* Of a process as a whole. */
+static const char *whole_stat_of(pid_t pid, char *buf, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	return slurp(path, buf, size) > 0 ? strrchr(buf, ')') : NULL;
+}
+
+static char state_in(const char *stat)
+{
+	return stat && stat[1] == ' ' ? stat[2] : 0;
 }
 
 char process_state(pid_t tid)
 {
 	char buf[1024];
-	const char *p = stat_of(tid, buf, sizeof(buf));
 
-	return p && p[1] == ' ' ? p[2] : 0;
+	return state_in(whole_stat_of(tid, buf, sizeof(buf)));
 }
 
-bool process_lives(pid_t tid)
+bool process_lives(pid_t pid, pid_t tid)
 {
-	char state = process_state(tid);
+	char buf[1024], state = state_in(stat_of(pid, tid, buf, sizeof(buf)));
 
 	return state && state != 'Z' && state != 'X';
 }
 
-pid_t process_tracer(pid_t tid)
+pid_t process_tracer(pid_t pid, pid_t tid)
 {
 	char path[64], buf[1024];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
 	if (slurp(path, buf, sizeof(buf)) <= 0)
 		return 0;
 	char *tracer = strstr(buf, "\nTracerPid:");
@@ -62,18 +81,18 @@ pid_t process_tracer(pid_t tid)
 }
 
 /* Flags, field 9: the kernel's include/linux/sched.h. */
-bool process_is_worker(pid_t tid)
+bool process_is_worker(pid_t pid, pid_t tid)
 {
 	enum { IO_WORKER = 0x10, USER_WORKER = 0x4000 };
 	char buf[1024];
 	unsigned long flags;
-	const char *p = stat_of(tid, buf, sizeof(buf));
+	const char *p = stat_of(pid, tid, buf, sizeof(buf));
 
 	return p && sscanf(p, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
 	       flags & (IO_WORKER | USER_WORKER);
 }
 
-static bool any_thread(pid_t pid, bool (*is)(pid_t tid))
+static bool any_thread(pid_t pid, bool (*is)(pid_t pid, pid_t tid))
 {
 	char path[64];
 	struct dirent *d;
@@ -82,7 +101,7 @@ static bool any_thread(pid_t pid, bool (*is)(pid_t tid))
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *dir = opendir(path);
 	while (dir && !found && (d = readdir(dir)))
-		found = *d->d_name != '.' && is(atoi(d->d_name));
+		found = *d->d_name != '.' && is(pid, atoi(d->d_name));
 	if (dir)
 		closedir(dir);
 	return found;
@@ -93,7 +112,7 @@ static bool is_gone_or_last(pid_t pid)
 {
 	char buf[1024], state = 0;
 	long threads = 0;
-	const char *p = stat_of(pid, buf, sizeof(buf));
+	const char *p = whole_stat_of(pid, buf, sizeof(buf));
 	static const char form[] =
 		") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
 		"%*d %*d %ld";

@@ -93,7 +93,7 @@ static void runs_without_its_first_thread(void **state)
 	while (process_state(pid) != 'Z')
 		usleep(WHILE_US);
 	assert_true(process_runs(pid));
-	assert_false(process_lives(pid));
+	assert_false(process_lives(pid, pid));
 	end(pid);
 }
 

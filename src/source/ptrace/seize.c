@@ -91,10 +91,10 @@ static void patience_set(struct patience *p, long ns)
 }
 
 /* 0, -EINTR if it would take too long, or -errno. */
-static int try_seize(pid_t tid, long options, struct patience *p)
+static int try_seize(pid_t tid, pid_t pid, long options, struct patience *p)
 {
 	if (p && sigsetjmp(p->out, 1)) /* perhaps it was done just before */
-		return process_tracer(tid) == getpid() ? 0 : -EINTR;
+		return process_tracer(pid, tid) == getpid() ? 0 : -EINTR;
 	patience_set(p, PATIENCE_NS);
 	int err = ptrace(PTRACE_SEIZE, tid, 0, options) < 0 ? -errno : 0;
 	patience_set(p, 0);
@@ -151,7 +151,7 @@ static void join(struct tracer *t, pid_t tid, pid_t pid)
 static int seize(
 	struct tracer *t, pid_t tid, pid_t pid, bool interrupt, struct patience *p)
 {
-	int err = try_seize(tid, t->options, p);
+	int err = try_seize(tid, pid, t->options, p);
 	if (err < 0)
 		return err;
 	if (interrupt && ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
@@ -184,9 +184,9 @@ int seize_child(struct tracer *t, pid_t pid, bool interrupt)
 	return seize(t, pid, pid, interrupt, NULL);
 }
 
-static bool is_anothers(pid_t tid)
+static bool is_anothers(pid_t pid)
 {
-	pid_t tracer = process_tracer(tid);
+	pid_t tracer = process_tracer(pid, pid);
 
 	return tracer && tracer != getpid();
 }
@@ -195,11 +195,12 @@ static bool is_anothers(pid_t tid)
  * Who became another program without being ours has the id of the first thread now, whose
  * end, if that was ours, nobody is told of.
  */
-static bool is_still_ours(struct tracer *t, pid_t tid)
+static bool is_still_ours(struct tracer *t, pid_t pid, pid_t tid)
 {
 	struct task *k = task_find(t, tid);
 
-	if (!k || !k->exiting || !process_lives(tid) || process_tracer(tid) == getpid())
+	if (!k || !k->exiting || !process_lives(pid, tid) ||
+		process_tracer(pid, tid) == getpid())
 		return k != NULL;
 	task_drop(t, k);
 	return false;
@@ -222,13 +223,13 @@ static int seize_threads(struct tracer *t, pid_t pid, struct patience *p)
 		return errno == ENOENT ? -ESRCH : -errno;
 	while ((d = readdir(dir))) {
 		pid_t tid = atoi(d->d_name);
-		if (tid <= 0 || is_still_ours(t, tid) || process_is_worker(tid))
+		if (tid <= 0 || is_still_ours(t, pid, tid) || process_is_worker(pid, tid))
 			continue;
 		int got = seize(t, tid, pid, true, p);
 		if (!got || got == -EINTR)
 			again = true;
-		else if (!err && got != -ESRCH && process_tracer(tid) != getpid() &&
-			 process_lives(tid))
+		else if (!err && got != -ESRCH && process_tracer(pid, tid) != getpid() &&
+			 process_lives(pid, tid))
 			err = got;
 		if (got == -EINTR)
 			break;
@@ -384,7 +385,7 @@ int seize_process(struct tracer *t, pid_t pid)
 
 void seize_failed(pid_t pid, int err)
 {
-	pid_t other = err == -EPERM ? process_tracer(pid) : 0;
+	pid_t other = err == -EPERM ? process_tracer(pid, pid) : 0;
 
 	if (other)
 		diag("cannot attach to %d: already traced by process %d", pid, other);
