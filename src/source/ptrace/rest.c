@@ -151,11 +151,13 @@ static bool is_endless(const struct stat *st)
 /* fd: the same as the task's. Whether it returns nothing before all is transferred. */
 static bool goes_on(int fd, enum how how, uint64_t flags)
 {
-	const uint64_t parts = MSG_PEEK | MSG_TRUNC | MSG_OOB | MSG_ERRQUEUE;
+	const uint64_t parts = MSG_PEEK | MSG_TRUNC | MSG_ERRQUEUE;
+	const uint64_t told = MSG_OOB | MSG_ZEROCOPY; /* each call is seen by others */
 	struct stat st;
 	int mode = fcntl(fd, F_GETFL);
 
-	if (mode < 0 || mode & O_NONBLOCK || flags & MSG_DONTWAIT || fstat(fd, &st) < 0)
+	if (mode < 0 || mode & O_NONBLOCK || flags & (MSG_DONTWAIT | told) ||
+		fstat(fd, &st) < 0)
 		return false;
 	if (how == HOW_MEMORY)
 		return is_endless(&st);
@@ -209,6 +211,15 @@ static bool is_data_alone(
 						  has_descriptors_alone(k, &m))));
 }
 
+/* The descriptors of a thread, which may have its own, or be left without the first one:
+ * PIDFD_THREAD, Linux >= 6.9. */
+static int pidfd_of(const struct task *k)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, k->tid, O_EXCL);
+
+	return pidfd < 0 ? (int)syscall(SYS_pidfd_open, k->process->pid, 0) : pidfd;
+}
+
 static bool is_whole(
 	const struct task *k, const struct transfer *d, const struct made_call *c)
 {
@@ -218,7 +229,7 @@ static bool is_whole(
 		return !(flags & GRND_NONBLOCK);
 	if (d->rwf >= 0 && c->arg[d->rwf])
 		return false;
-	int pidfd = (int)syscall(SYS_pidfd_open, k->process->pid, 0);
+	int pidfd = pidfd_of(k);
 	int fd = pidfd < 0 ? -1
 			   : (int)syscall(SYS_pidfd_getfd, pidfd, (int)c->arg[d->fd], 0);
 	bool whole = fd >= 0 && goes_on(fd, d->how, flags) && is_data_alone(k, d, c, fd);

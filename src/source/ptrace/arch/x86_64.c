@@ -15,7 +15,7 @@
 enum { RESTART_NOHAND = 514, RESTART_BLOCK = 516 };
 
 /* __USER32_CS of asm/segment.h: errors are negative in 32 bits then. */
-enum { CODE_32 = 0x23 };
+enum { CODE_32 = 0x23, CLOSE_32 = 6 };
 
 /* __X32_SYSCALL_BIT of asm/unistd.h. */
 enum { X32_BIT = 0x40000000 };
@@ -30,8 +30,10 @@ bool tracee_in_eintr(pid_t tid)
 {
 	struct user_regs_struct r;
 
-	/* orig_rax is negative where the stop does not come from a call. */
+	/* orig_rax is negative where the stop does not come from a call. close(2) has
+	 * closed even so. */
 	return !ptrace(PTRACE_GETREGS, tid, 0, &r) && (int)r.orig_rax >= 0 &&
+	       (int)r.orig_rax != (r.cs == CODE_32 ? CLOSE_32 : SYS_close) &&
 	       (int)r.rax == -EINTR;
 }
 
@@ -165,8 +167,10 @@ bool tracee_made(pid_t tid, struct made_call *c)
 {
 	struct user_regs_struct r;
 
+	/* One that the kernel is about to make again has its number for a result, and
+	 * stands before itself; syscall(2) leaves the place behind it in rcx. */
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || r.cs == CODE_32 ||
-		(int64_t)r.orig_rax < 0)
+		(int64_t)r.orig_rax < 0 || r.rip != r.rcx)
 		return false;
 	*c = (struct made_call){
 		.nr = (int)r.orig_rax,

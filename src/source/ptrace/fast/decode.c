@@ -121,8 +121,16 @@ static void two_sides(struct tracer *t, struct task *k, const struct syscall_des
 		off[0] = OP_NO_OFFSET;
 	if (d->offset2 < 0)
 		off[1] = OP_NO_OFFSET;
-	one_side(t, k, r, op, side_file(t, k, r, 0, op->fd), off[0]);
-	one_side(t, k, r, &second, side_file(t, k, r, 1, second.fd), off[1]);
+	struct fd_open *from = side_file(t, k, r, 0, op->fd);
+	struct fd_open *to = side_file(t, k, r, 1, second.fd);
+	/* Of one file both sides begin at the same place, and it moves once. */
+	const bool same =
+		from && from == to && off[0] == OP_NO_OFFSET && off[1] == OP_NO_OFFSET;
+	const int64_t before = same ? from->offset : 0;
+	one_side(t, k, r, op, from, off[0]);
+	if (same)
+		from->offset = before;
+	one_side(t, k, r, &second, to, off[1]);
 	put(t, k, op, 0);
 	put(t, k, &second, OP_SECOND);
 }
@@ -288,6 +296,18 @@ static void resized(struct tracer *t, struct task *k, const struct fast_call *c,
 		ends_forget_all(t->fast);
 }
 
+/* Where it has found the position, or put it: if nobody else has moved it just then. */
+static void sought(struct tracer *t, struct task *k, const struct fast_call *c,
+	const struct fast_rec *r)
+{
+	struct fd_open *o = fdtrack_get(k->files, (int)r->arg[0]);
+	bool contested = o && o->seeks && history_contested(t, k, r, o);
+
+	decode_role(t, k, c, r->arg, r->result, r->t1);
+	if (contested)
+		o->offset = OP_NO_OFFSET;
+}
+
 /* A record that is complete. false: no call has left it. */
 bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 {
@@ -321,6 +341,8 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 			path_linked(t, k, r, c);
 	} else if (c->role == ROLE_SIZE || c->role == ROLE_GROW) {
 		resized(t, k, c, r);
+	} else if (c->role == ROLE_SEEK) {
+		sought(t, k, c, r);
 	} else if (c->role != ROLE_DATA) {
 		decode_role(t, k, c, r->arg, r->result,
 			c->role == ROLE_CLOSE ? r->t0 : r->t1);

@@ -189,17 +189,17 @@ bool handler_block(struct task *k)
 
 /*
  * The signal was raised while it was blocked: then the kernel has unblocked it. Who
- * blocks nearly all has blocked that too.
+ * blocks nearly all has blocked that too. Whether that was so.
  */
-void handler_keep_mask(struct task *k)
+bool handler_keep_mask(struct task *k)
 {
 	uint64_t mask = 0;
 
 	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 || mask & sigsys ||
 		!is_full(mask | sigsys))
-		return;
+		return false;
 	mask |= sigsys;
-	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
+	return !ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
 }
 
 /*

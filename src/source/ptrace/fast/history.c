@@ -347,8 +347,11 @@ static bool uses(struct tracer *t, const struct task *k, const struct fast_rec *
 	int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
-	return c && c->role == ROLE_DATA && syscalls[row].fd >= 0 &&
-	       fdtrack_get(k->files, (int)r->arg[syscalls[row].fd]) == o;
+	if (!c || (c->role != ROLE_DATA && c->role != ROLE_SEEK))
+		return false;
+	const int fd[2] = { syscalls[row].fd, syscalls[row].fd2 };
+	return (fd[0] >= 0 && fdtrack_get(k->files, (int)r->arg[fd[0]]) == o) ||
+	       (fd[1] >= 0 && fdtrack_get(k->files, (int)r->arg[fd[1]]) == o);
 }
 
 /*
@@ -374,9 +377,10 @@ bool history_contested(
 		if (at == head && q->state == REC_BEGUN && q->t0 < r->t1)
 			is |= uses(t, other, q, o);
 	}
-	if (r->t1 > o->busy)
+	if (r->t1 > o->busy) { /* the last to end, who may overlap with what is to come */
 		o->busy = r->t1;
-	o->user = k->tid;
+		o->user = k->tid;
+	}
 	return is;
 }
 

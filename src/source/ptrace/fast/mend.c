@@ -470,7 +470,8 @@ static int mend(struct tracer *t, struct task *k, int sig)
 	if (k->rest.on || (k->early.on && r.rip == AT(hook_ring_sys)))
 		return 0; /* about to be made again, and it knows of it */
 	siginfo_t info;
-	bool fault = (sig == SIGSEGV || sig == SIGBUS) &&
+	/* What a call has raised, or was sent, is not: an exception leaves no number. */
+	bool fault = (sig == SIGSEGV || sig == SIGBUS) && (int64_t)r.orig_rax < 0 &&
 		     !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code > 0;
 	if (k->slot.ctl)
 		k->slot.ctl->vain = 0; /* what comes next may be another call */
