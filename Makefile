@@ -157,7 +157,7 @@ check-only: all $(UNIT) $(HELP) arrows
 
 # For another machine: every object, and where deps-cross has unpacked its libraries the
 # program and the unit tests. Its gcc cannot be installed beside gcc-multilib, clang can.
-# An emulator of programs has no ptrace, and a /proc of its own: no test_fdtab.
+# An emulator of programs has no ptrace, a /proc of its own, and no execve(2) by threads.
 CROSS   := aarch64
 CROSSGCC := $(shell command -v $(CROSS)-linux-gnu-gcc)
 ROOT    := $(wildcard $(CURDIR)/build/$(CROSS)-root)
@@ -169,7 +169,7 @@ cross:
 	   PKG='env PKG_CONFIG_SYSROOT_DIR=$(ROOT) PKG_CONFIG_LIBDIR=$(ROOT)/usr/lib/$(CROSS)-linux-gnu/pkgconfig $(PKG)'
 cross-only: $(if $(NEEDED),$(B)/iops $(UNIT),$(OBJ))
 	$(if $(and $(NEEDED),$(QEMU)),$(Q)QEMU_LD_PREFIX=$(ROOT) CMOCKA_MESSAGE_OUTPUT=TAP \
-	   DATA=$(CURDIR)/tests/data prove -j2 -e $(QEMU) $(filter-out %/test_fdtab,$(UNIT)))
+	   DATA=$(CURDIR)/tests/data prove -j2 -e $(QEMU) $(filter-out %/test_fdtab %/test_process,$(UNIT)))
 
 # A fuzzer for each reader of foreign or saved bytes; real ones in tests/data are its seeds.
 FB      := build/$(notdir $(CLANG))/fuzzer-no-link-address-undefined
