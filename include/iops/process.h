@@ -10,8 +10,8 @@
 /* The process of a thread, and its parent (NULL: not asked for). 0 if it is gone. */
 pid_t process_tgid(pid_t tid, pid_t *parent);
 
-/* The state letter of ps(1) of a thread, 0 if there is no such one. */
-char process_state(pid_t tid);
+/* The state letter of ps(1) of a thread of a process, 0 if there is no such one. */
+char process_state(pid_t pid, pid_t tid);
 
 /* Whether a thread of a process is still there and is no zombie. */
 bool process_lives(pid_t pid, pid_t tid);

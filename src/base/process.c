@@ -41,30 +41,17 @@ static const char *stat_of(pid_t pid, pid_t tid, char *buf, size_t size)
 	return slurp(path, buf, size) > 0 ? strrchr(buf, ')') : NULL;
 }
 
-/* Of a process as a whole. */
-static const char *whole_stat_of(pid_t pid, char *buf, size_t size)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	return slurp(path, buf, size) > 0 ? strrchr(buf, ')') : NULL;
-}
-
-static char state_in(const char *stat)
-{
-	return stat && stat[1] == ' ' ? stat[2] : 0;
-}
-
-char process_state(pid_t tid)
+char process_state(pid_t pid, pid_t tid)
 {
 	char buf[1024];
+	const char *p = stat_of(pid, tid, buf, sizeof(buf));
 
-	return state_in(whole_stat_of(tid, buf, sizeof(buf)));
+	return p && p[1] == ' ' ? p[2] : 0;
 }
 
 bool process_lives(pid_t pid, pid_t tid)
 {
-	char buf[1024], state = state_in(stat_of(pid, tid, buf, sizeof(buf)));
+	char state = process_state(pid, tid);
 
 	return state && state != 'Z' && state != 'X';
 }
@@ -112,7 +99,7 @@ static bool is_gone_or_last(pid_t pid)
 {
 	char buf[1024], state = 0;
 	long threads = 0;
-	const char *p = whole_stat_of(pid, buf, sizeof(buf));
+	const char *p = stat_of(pid, pid, buf, sizeof(buf));
 	static const char form[] =
 		") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
 		"%*d %*d %ld";
@@ -188,7 +175,7 @@ int process_check(pid_t pid)
 {
 	if (process_runs(pid))
 		return 0;
-	if (process_state(pid))
+	if (process_state(pid, pid))
 		diag("cannot attach to %d: it has ended and waits for its parent (a "
 		     "zombie)",
 			pid);

@@ -6,10 +6,14 @@
 . "${0%/*}/../lib.sh"
 
 whole='j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"] and j["run"]["lost"] == 0'
+since() { [ "$(printf '%s\n%s\n' "$1" "$(uname -r)" | sort -V | head -n 1)" = "$1" ]; }
 got() { timeout -s KILL 30 "$@" >out.txt 2>&1; echo "$? $(cat out.txt)"; }
 
 for what in blocked fault frame flood alone apart; do
-	[ $what = frame ] && [ "$(uname -m)" != x86_64 ] && continue
+	case $what in
+	frame) [ "$(uname -m)" = x86_64 ] || { skip "$what: only of x86_64"; continue; } ;;
+	alone | apart) since 6.9 || { skip "$what: needs Linux 6.9"; continue; } ;;
+	esac
 	bare=$(got "$HELP/sent" $what)
 	for mode in "" --patch-after=1 --no-patch; do
 		is "$what${mode:+, $mode}" "$(got "$IOPS" run -q $mode --json -o a.json -- "$HELP/sent" $what)" "$bare"

@@ -90,7 +90,7 @@ static void runs_without_its_first_thread(void **state)
 	pid_t pid = make(without_the_first);
 
 	(void)state;
-	while (process_state(pid) != 'Z')
+	while (process_state(pid, pid) != 'Z')
 		usleep(WHILE_US);
 	assert_true(process_runs(pid));
 	assert_false(process_lives(pid, pid));
@@ -109,10 +109,10 @@ static void does_not_run_as_a_zombie(void **state)
 	(void)state;
 	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
 	assert_false(process_runs(pid));
-	assert_int_equal(process_state(pid), 'Z');
+	assert_int_equal(process_state(pid, pid), 'Z');
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	assert_false(process_runs(pid));
-	assert_int_equal(process_state(pid), 0);
+	assert_int_equal(process_state(pid, pid), 0);
 }
 
 int main(int argc, char **argv)

@@ -140,7 +140,7 @@ static void look_asleep(struct tracer *t, struct task *k, void *all)
 {
 	(void)t;
 	if (k->state == TASK_STOPPED || k->state == TASK_QUEUED ||
-		process_state(k->tid) != 'D')
+		process_state(k->process->pid, k->tid) != 'D')
 		*(bool *)all = false;
 }
 
@@ -173,7 +173,8 @@ bool part_gives_up(struct tracer *t)
 /* Whether it stops, or has stopped or ended, as soon as it or we have a turn. */
 static bool will_stop(const struct task *k)
 {
-	char state = k->state == TASK_QUEUED ? 't' : process_state(k->tid);
+	char state =
+		k->state == TASK_QUEUED ? 't' : process_state(k->process->pid, k->tid);
 
 	return !state || strchr("RtT", state);
 }

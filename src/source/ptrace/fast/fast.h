@@ -515,6 +515,7 @@ int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_
 bool handler_unblock(struct tracer *t, struct task *k);
 bool handler_block(struct task *k);
 bool handler_keep_mask(struct task *k);
+bool handler_waited(struct task *k);
 bool handler_is_odd(uint64_t mask);
 int handler_keep(struct tracer *t, struct task *k);
 void handler_show_own(struct tracer *t, struct task *k);

@@ -203,8 +203,30 @@ bool handler_keep_mask(struct task *k)
 }
 
 /*
- * Likewise, and it has taken the handler away. Only worth asking where anything else is
- * blocked, or this was.
+ * Without a handler of ours: it had been sent, and waited, when a call was dispatched.
+ * The kernel has unblocked it for that, but has not raised it once more; the call is
+ * still to be made, at its site. Whether that was so.
+ */
+bool handler_waited(struct task *k)
+{
+	struct user_regs_struct r;
+	siginfo_t info;
+
+	if (ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0 || info.si_code > 0 ||
+		!handler_keep_mask(k))
+		return false;
+	if (!ptrace(PTRACE_GETREGS, k->tid, 0, &r) && (int64_t)r.orig_rax >= 0 &&
+		r.rax == r.orig_rax && r.rip == r.rcx) {
+		r.rip -= 2;
+		r.orig_rax = -1;
+		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
+	}
+	return true;
+}
+
+/*
+ * As handler_keep_mask(), and it has taken the handler away. Only worth asking where
+ * anything else is blocked, or this was.
  */
 int handler_keep(struct tracer *t, struct task *k)
 {

@@ -22,7 +22,7 @@ void hold_await(struct tracer *t, struct task *k, void *who)
 		return;
 	for (unsigned i = 0; i < TRIES && k->state == TASK_RUNNING; i++) {
 		siginfo_t info = { .si_pid = 0 };
-		char state = i % 20 ? 'R' : process_state(k->tid);
+		char state = i % 20 ? 'R' : process_state(k->process->pid, k->tid);
 		if (!state || state == 'Z' || state == 'X' || state == 'D' ||
 			waitid(P_PID, k->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
 			return;

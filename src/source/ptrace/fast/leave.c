@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/ptrace.h>
-#include <sys/user.h>
 
 /* Where the hook looked at rings: they would live on for that. */
 static int unmap_rings(struct tracer *t, struct task *k, const struct stand *s)
@@ -106,28 +104,6 @@ void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n)
 }
 
 /*
- * Without a handler of ours: it had been sent, and waited, when a call was dispatched.
- * The kernel has unblocked it for that, but has not raised it once more; the call is
- * still to be made, at its site. Whether that was so.
- */
-static bool was_unblocked(struct task *k)
-{
-	struct user_regs_struct r;
-	siginfo_t info;
-
-	if (ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0 || info.si_code > 0 ||
-		!handler_keep_mask(k))
-		return false;
-	if (!ptrace(PTRACE_GETREGS, k->tid, 0, &r) && (int64_t)r.orig_rax >= 0 &&
-		r.rax == r.orig_rax && r.rip == r.rcx) {
-		r.rip -= 2;
-		r.orig_rax = -1;
-		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
-	}
-	return true;
-}
-
-/*
  * Somebody has sent it. Where only we have unblocked it, it waits from now on, as it
  * would have without us: the kernel puts it back where it is blocked by the time that the
  * task goes on. Nothing is dispatched any more, as that would unblock it.
@@ -136,7 +112,7 @@ void fast_met(struct tracer *t, struct task *k, int sig)
 {
 	if (sig != SIGSYS || !t->fast || !k->dispatched)
 		return;
-	if (!(t->fast->guards ? handler_block(k) : was_unblocked(k)))
+	if (!(t->fast->guards ? handler_block(k) : handler_waited(k)))
 		return;
 	fast_left(t, k, "has SIGSYS pending");
 	dispatch_no_more(k);

@@ -65,7 +65,7 @@ static int look(const struct task *k)
 		nanosleep(&nap, NULL);
 		if (i % PATIENCE)
 			continue;
-		char state = process_state(k->tid);
+		char state = process_state(k->process->pid, k->tid);
 		if (!state || state == 'Z' || state == 'X')
 			return -ESRCH;
 		asleep = state == 'S' ? asleep + 1 : 0;
