@@ -31,12 +31,12 @@ static void in_order(void **state)
 		struct request *r = requests_find(&q, i % 3);
 		assert_non_null(r);
 		assert_int_equal(r->at, i);
-		requests_done(&q, r);
+		requests_done(NULL, &q, r);
 	}
 	assert_int_equal(q.n, 0);
 	for (uint64_t key = 0; key < 3; key++)
 		assert_null(requests_find(&q, key));
-	requests_fini(&q);
+	requests_fini(NULL, &q);
 }
 
 /* Keys that come and go use the same places. */
@@ -48,11 +48,11 @@ static void reused(void **state)
 	for (uint64_t i = 0; i < 100000; i++) {
 		add(&q, i, i, 1);
 		if (i >= 40)
-			requests_done(&q, requests_find(&q, i - 40));
+			requests_done(NULL, &q, requests_find(&q, i - 40));
 	}
 	assert_int_equal(q.n, 40);
 	assert_int_equal(q.cap, 64);
-	requests_fini(&q);
+	requests_fini(NULL, &q);
 }
 
 /* What is taken back was asked for last, by one task or by all. */
@@ -63,9 +63,9 @@ static void undone(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 20; i++)
 		add(&q, i % 2, i, 1 + (pid_t)(i % 4) / 2);
-	requests_undo(&q, 12, 2); /* 14, 15, 18, 19 */
+	requests_undo(NULL, &q, 12, 2); /* 14, 15, 18, 19 */
 	assert_int_equal(q.n, 16);
-	requests_undo(&q, 16, 0); /* 16, 17 */
+	requests_undo(NULL, &q, 16, 0); /* 16, 17 */
 	assert_int_equal(q.n, 14);
 	static const uint64_t left[2][7] = { { 0, 2, 4, 6, 8, 10, 12 },
 		{ 1, 3, 5, 7, 9, 11, 13 } };
@@ -74,15 +74,15 @@ static void undone(void **state)
 			struct request *r = requests_find(&q, key);
 			assert_non_null(r);
 			assert_int_equal(r->at, left[key][i]);
-			requests_done(&q, r);
+			requests_done(NULL, &q, r);
 		}
 	add(&q, 0, 1, 1);
 	add(&q, 0, 2, 1);
-	requests_undo(&q, 1, 0); /* all */
+	requests_undo(NULL, &q, 1, 0); /* all */
 	assert_null(requests_find(&q, 0));
 	struct request *again = add(&q, 0, 3, 1);
 	assert_ptr_equal(again, requests_find(&q, 0));
-	requests_fini(&q);
+	requests_fini(NULL, &q);
 }
 
 /* One in the middle or at the end is answered; whether the next of a key is another. */
@@ -101,8 +101,8 @@ static void not_the_oldest(void **state)
 	r[3]->op[0].start_ns = 11; /* later than that answer */
 	assert_false(requests_confused(&q, r[2], 10));
 	assert_false(requests_confused(&q, r[3], 10));
-	requests_done(&q, r[1]);
-	requests_done(&q, r[3]);
+	requests_done(NULL, &q, r[1]);
+	requests_done(NULL, &q, r[3]);
 	assert_false(requests_confused(&q, r[2], 10));
 	struct request *last = add(&q, 9, 4, 1);
 	last->op[0].file = 1;
@@ -112,10 +112,10 @@ static void not_the_oldest(void **state)
 		struct request *oldest = requests_find(&q, 9);
 		assert_non_null(oldest);
 		assert_int_equal(oldest->at, left[i]);
-		requests_done(&q, oldest);
+		requests_done(NULL, &q, oldest);
 	}
 	assert_null(requests_find(&q, 9));
-	requests_fini(&q);
+	requests_fini(NULL, &q);
 }
 
 static void by_position(void **state)
@@ -129,11 +129,11 @@ static void by_position(void **state)
 	assert_int_equal(q.positions, 1);
 	requests_position(&q, add(&q, 2, 2, 1), true);
 	assert_int_equal(q.positions, 2);
-	requests_done(&q, requests_find(&q, 1));
+	requests_done(NULL, &q, requests_find(&q, 1));
 	assert_int_equal(q.positions, 1);
-	requests_undo(&q, 0, 0);
+	requests_undo(NULL, &q, 0, 0);
 	assert_int_equal(q.positions, 0);
-	requests_fini(&q);
+	requests_fini(NULL, &q);
 }
 
 static void no_more_than(void **state)
@@ -144,9 +144,9 @@ static void no_more_than(void **state)
 	for (unsigned i = 0; i < REQUESTS_MAX; i++)
 		assert_non_null(requests_add(&q, i % 1000));
 	assert_null(requests_add(&q, 5));
-	requests_done(&q, requests_find(&q, 5));
+	requests_done(NULL, &q, requests_find(&q, 5));
 	assert_non_null(requests_add(&q, 5));
-	requests_fini(&q);
+	requests_fini(NULL, &q);
 }
 
 int main(void)

@@ -52,7 +52,7 @@ static void drop(struct tracer *t, struct aio *a)
 		at = &(*at)->next;
 	*at = a->next;
 	unhook(a);
-	requests_fini(&a->flying);
+	requests_fini(t, &a->flying);
 	for (struct aio_noted *n = a->noted, *next; n; n = next) {
 		next = n->next;
 		free(n);
@@ -183,6 +183,7 @@ static void put_file(struct tracer *t, struct task *k, struct asked_last *last,
 		       cb->aio_lio_opcode == COMMAND_PWRITEV;
 	op->want = vectors ? asked_vec(k, cb->aio_buf, cb->aio_nbytes) : cb->aio_nbytes;
 	bool appends = op->kind == OP_WRITE && v->flags != -1 && v->flags & O_APPEND;
+	q->appends = appends;
 	if (v->offset != OP_NO_OFFSET && !appends)
 		op->offset = cb->aio_offset;
 }
@@ -212,8 +213,9 @@ static bool ask(struct tracer *t, struct task *k, struct aio *a, struct asked_la
 	async_begin(t, k, q, ASYNC_AIO, cb.aio_lio_opcode, tracer_now(t));
 	q->at = ++a->asked;
 	k->slow += q->wanted;
-	if (q->wanted)
+	if (q->wanted || t->fast)
 		put_file(t, k, last, q, &cb);
+	flight_begins(t, q);
 	return true;
 }
 
@@ -264,7 +266,7 @@ void aio_submitted(struct tracer *t, struct task *k, int64_t ret)
 	if (taken > k->asked_n)
 		async_lost(t, k->process, taken - k->asked_n);
 	else if (taken < k->asked_n)
-		k->slow -= requests_undo(&a->flying, k->asked + taken, k->tid);
+		k->slow -= requests_undo(t, &a->flying, k->asked + taken, k->tid);
 	k->asked = 0;
 	look(t, k, a);
 }

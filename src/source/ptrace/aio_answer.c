@@ -13,11 +13,12 @@ static void end(
 {
 	if (requests_confused(&a->flying, q, now) && a->process->newest)
 		task_note(t, a->process->newest, NOTE_AIO, 0);
+	q->result = result;
 	if (request_may_return(q, result))
 		async_end(t, q, result, now);
 	else
 		async_lost(t, a->process, 1);
-	requests_done(&a->flying, q);
+	requests_done(t, &a->flying, q);
 }
 
 /* Of many threads the records are not read at once; or it is from before we came. */
@@ -131,6 +132,6 @@ void aio_not_begun(struct tracer *t, struct task *k)
 	struct aio *a = k->asked_at ? aio_find(t, k->process, k->asked_in) : NULL;
 
 	if (a)
-		k->fast -= requests_undo(&a->flying, k->asked, k->tid);
+		k->fast -= requests_undo(t, &a->flying, k->asked, k->tid);
 	k->asked_at = 0;
 }

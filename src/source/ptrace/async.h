@@ -22,14 +22,28 @@ struct request {
 	uint64_t key; /* what the answer will bear: user_data, the iocb's address */
 	unsigned next, last; /* of the same key, plus 1; last: of the oldest of them */
 	bool used;
-	uint64_t at;    /* its place among those that were asked for */
-	bool wanted;    /* by -e */
-	bool silent;    /* is answered only if it fails */
-	bool positions; /* goes by the position of its descriptor */
-	int32_t direct; /* fills this place among the registered files; -1: none */
-	int32_t place;  /* is about the file that will be there */
+	uint64_t at;     /* its place among those that were asked for */
+	bool wanted;     /* by -e */
+	bool silent;     /* is answered only if it fails */
+	bool positions;  /* goes by the position of a descriptor */
+	uint8_t moves;   /* likewise: bit i: op[i] does */
+	uint8_t changes; /* CHANGES_, besides what a write does */
+	int32_t direct;  /* fills this place among the registered files; -1: none */
+	int32_t place;   /* is about the file that will be there */
+	bool appends;    /* at the end of its file, wherever that is */
+	int64_t result;  /* of its answer; OP_NO_OFFSET: there is none */
 	bool two;
+	bool cuts;      /* may set the size of any file, as long as it is under way */
+	bool renames;   /* likewise names; not if nobody would say when it has */
+	uint64_t since; /* it is under way */
+	struct file_end *end[2]; /* of what op[i] may make longer; NULL: of none */
 	struct op op[2];
+};
+
+enum {
+	CHANGES_END = 1,     /* the size of its file */
+	CHANGES_ANY_END = 2, /* that of a file that is not known */
+	CHANGES_NAMES = 4,
 };
 
 /* Of one ring or context. All zero is empty. */
@@ -47,14 +61,14 @@ struct requests {
 struct request *requests_add(struct requests *q, uint64_t key);
 struct request *requests_put(struct requests *q, const struct request *what);
 struct request *requests_find(const struct requests *q, uint64_t key);
-void requests_done(struct requests *q, struct request *r);
+void requests_done(struct tracer *t, struct requests *q, struct request *r);
 
 /* Whether an answer at that time to the one may be one to the next of its key, which is
  * another. */
 bool requests_confused(const struct requests *q, const struct request *r, uint64_t now);
 void requests_position(struct requests *q, struct request *r, bool by);
-unsigned requests_undo(struct requests *q, uint64_t from, pid_t tid);
-void requests_fini(struct requests *q);
+unsigned requests_undo(struct tracer *t, struct requests *q, uint64_t from, pid_t tid);
+void requests_fini(struct tracer *t, struct requests *q);
 
 /* What a tracer knows. Made when a program asks for the first ring or context. */
 struct awaited {
@@ -84,6 +98,12 @@ const struct fd_view *async_file(
 
 /* It is answered: an operation. */
 void async_end(struct tracer *t, struct request *r, int64_t res, uint64_t now);
+
+/* fast/flight.c: a task stands before the call that has it taken; it is under way; it is
+ * answered, or will not be (t: NULL where nothing is kept). */
+void flight_asked(struct tracer *t, struct task *k, struct request *q);
+void flight_begins(struct tracer *t, struct request *q);
+void flight_ends(struct tracer *t, struct request *q);
 
 /* Nothing will be seen of these any more. ends: their process does, and with it what is
  * under way. */

@@ -42,9 +42,12 @@ struct request *requests_add(struct requests *q, uint64_t key)
 
 	if (!oldest && map_put(&q->oldest, key, 0, at) < 0)
 		return NULL;
-	*r = (struct request){
-		.key = key, .last = at, .used = true, .direct = -1, .place = -1
-	};
+	*r = (struct request){ .key = key,
+		.last = at,
+		.used = true,
+		.direct = -1,
+		.place = -1,
+		.result = OP_NO_OFFSET };
 	if (oldest) {
 		q->all[oldest->last - 1].next = at;
 		oldest->last = at;
@@ -77,8 +80,9 @@ struct request *requests_put(struct requests *q, const struct request *what)
 	return r;
 }
 
-static void give_back(struct requests *q, struct request *r)
+static void give_back(struct tracer *t, struct requests *q, struct request *r)
 {
+	flight_ends(t, r);
 	requests_position(q, r, false);
 	r->used = false;
 	r->next = q->unused;
@@ -86,7 +90,7 @@ static void give_back(struct requests *q, struct request *r)
 	q->n--;
 }
 
-static void take_oldest(struct requests *q, struct request *oldest)
+static void take_oldest(struct tracer *t, struct requests *q, struct request *oldest)
 {
 	unsigned next = oldest->next;
 
@@ -96,17 +100,17 @@ static void take_oldest(struct requests *q, struct request *oldest)
 		q->all[next - 1].last = oldest->last;
 		map_put(&q->oldest, oldest->key, 0, next); /* is there: needs no memory */
 	}
-	give_back(q, oldest);
+	give_back(t, q, oldest);
 }
 
 /* One that may have older ones of its key. */
-void requests_done(struct requests *q, struct request *r)
+void requests_done(struct tracer *t, struct requests *q, struct request *r)
 {
 	struct request *oldest = requests_find(q, r->key), *before = oldest;
 	unsigned at = (unsigned)(r - q->all) + 1;
 
 	if (oldest == r) {
-		take_oldest(q, r);
+		take_oldest(t, q, r);
 		return;
 	}
 	while (before->next != at)
@@ -114,7 +118,7 @@ void requests_done(struct requests *q, struct request *r)
 	before->next = r->next;
 	if (oldest->last == at)
 		oldest->last = (unsigned)(before - q->all) + 1;
-	give_back(q, r);
+	give_back(t, q, r);
 }
 
 bool requests_confused(const struct requests *q, const struct request *r, uint64_t now)
@@ -125,7 +129,7 @@ bool requests_confused(const struct requests *q, const struct request *r, uint64
 	       (next->op[0].call != r->op[0].call || next->op[0].file != r->op[0].file);
 }
 
-unsigned requests_undo(struct requests *q, uint64_t from, pid_t tid)
+unsigned requests_undo(struct tracer *t, struct requests *q, uint64_t from, pid_t tid)
 {
 	unsigned n = 0;
 
@@ -134,13 +138,16 @@ unsigned requests_undo(struct requests *q, uint64_t from, pid_t tid)
 		if (!r->used || r->at < from || (tid && r->op[0].tid != tid))
 			continue;
 		n += r->wanted;
-		requests_done(q, r);
+		requests_done(t, q, r);
 	}
 	return n;
 }
 
-void requests_fini(struct requests *q)
+void requests_fini(struct tracer *t, struct requests *q)
 {
+	for (unsigned i = 0; i < q->cap; i++)
+		if (q->all[i].used)
+			flight_ends(t, &q->all[i]);
 	free(q->all);
 	map_fini(&q->oldest);
 	*q = (struct requests){ 0 };

@@ -26,7 +26,7 @@ static void drop(struct tracer *t, struct uring *r)
 	*at = r->next;
 	uring_hide(r);
 	uring_unhook(r);
-	requests_fini(&r->flying);
+	requests_fini(t, &r->flying);
 	free(r->offer);
 	free(r->late);
 	free(r->file);

@@ -130,6 +130,16 @@ static inline struct uring *uring_registered_as(
 	return NULL;
 }
 
+/* Whether some that are under way go by a position, and move it. */
+static inline bool uring_moves(const struct tracer *t)
+{
+	const struct uring *r = t->awaited ? t->awaited->rings : NULL;
+
+	while (r && !r->positions && !r->flying.positions)
+		r = r->next;
+	return r;
+}
+
 /* That which a call enters, but for aliases. */
 static inline struct uring *uring_of_call(
 	const struct tracer *t, const struct task *k, uint64_t fd, uint64_t flags)

@@ -34,9 +34,10 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 	if (!request_may_return(q, c->res)) {
 		if (r->process)
 			async_lost(t, r->process, 1);
-		requests_done(&r->flying, q);
+		requests_done(t, &r->flying, q);
 		return;
 	}
+	q->result = notice ? q->result : c->res;
 	if (!notice && !off) {
 		/* Linked to one before it that has put the file there. */
 		if (q->place >= 0 && (uint32_t)q->place < r->nfile)
@@ -53,7 +54,7 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 			q->direct == INT_MAX ? (uint32_t)c->res : (uint32_t)q->direct,
 			q->op[0].kind == OP_CLOSE ? 0 : q->op[0].file);
 	if (!(c->flags & IORING_CQE_F_MORE))
-		requests_done(&r->flying, q);
+		requests_done(t, &r->flying, q);
 }
 
 static unsigned room(const struct uring *r)

@@ -79,7 +79,10 @@ static void put_registered(
 	if (!op->file)
 		q->place = s->fd;
 	uint8_t type = names_file(a->t->names, op->file)->type;
-	if ((type == FILE_REGULAR || type == FILE_BLOCK) && s->off != UINT64_MAX)
+	if (op->file && type != FILE_REGULAR && type != FILE_BLOCK)
+		return;
+	q->moves = s->off == UINT64_MAX;
+	if (op->file && !q->moves)
 		op->offset = (int64_t)s->off;
 }
 
@@ -105,13 +108,14 @@ static void put_descriptor(
 	op->fd = s->fd;
 	op->file = v->file;
 	bool appends = op->kind == OP_WRITE && v->flags != -1 && v->flags & O_APPEND;
+	q->appends = appends;
+	q->moves = v->offset != OP_NO_OFFSET && s->off == UINT64_MAX;
 	if (v->offset == OP_NO_OFFSET || appends)
 		return;
-	if (s->off != UINT64_MAX)
+	if (!q->moves)
 		op->offset = (int64_t)s->off;
 	else if (!a->r->flying.positions && !a->r->positions)
 		op->offset = v->offset;
-	q->positions = s->off == UINT64_MAX;
 }
 
 static void put_file(struct asking *a, struct request *q, const struct io_uring_sqe *s)
@@ -140,6 +144,7 @@ static void put_two(struct asking *a, struct request *q, const struct io_uring_s
 	from.off = s->splice_off_in;
 	from.flags = s->splice_flags & SPLICE_F_FD_IN_FIXED ? IOSQE_FIXED_FILE : 0;
 	q->two = q->op[0].kind != OP_PEEK;
+	struct request to = *q;
 	if (q->two) {
 		q->op[0].kind = OP_WRITE;
 		put_file(a, q, s);
@@ -148,8 +153,12 @@ static void put_two(struct asking *a, struct request *q, const struct io_uring_s
 		q->op[0].kind = OP_READ;
 		q->op[0].fd = -1;
 		q->op[0].offset = OP_NO_OFFSET;
+		to = *q;
+		q->moves = 0;
 	}
 	put_file(a, q, &from);
+	q->moves |= (uint8_t)(to.moves << 1);
+	q->appends = to.appends;
 }
 
 /* Where the new or the closed file is among the registered ones. */
@@ -160,6 +169,11 @@ static int32_t direct_of(const struct request *q, const struct io_uring_sqe *s)
 	if (!places || !s->file_index)
 		return -1;
 	return s->file_index == UINT32_MAX ? INT_MAX : (int32_t)s->file_index - 1;
+}
+
+static bool is_transfer(const struct op *op)
+{
+	return op->kind == OP_READ || op->kind == OP_WRITE;
 }
 
 static void put(struct asking *a, struct request *q, const struct io_uring_sqe *s)
@@ -198,21 +212,53 @@ static void put(struct asking *a, struct request *q, const struct io_uring_sqe *
 		return;
 	}
 	put_file(a, q, s);
-	if (op->kind != OP_READ && op->kind != OP_WRITE)
-		op->offset = OP_NO_OFFSET;
+	if (is_transfer(op))
+		return;
+	op->offset = OP_NO_OFFSET;
+	q->moves = 0;
+}
+
+/* What else it changes; opens are asked as they may cut a file. */
+static uint8_t changes(const struct asking *a, const struct io_uring_sqe *s)
+{
+	uint64_t flags = s->open_flags;
+
+	switch (s->opcode) {
+	case IORING_OP_FALLOCATE:
+	case URING_FTRUNCATE:
+		return CHANGES_END;
+	case IORING_OP_RENAMEAT:
+	case IORING_OP_UNLINKAT:
+	case IORING_OP_LINKAT:
+	case IORING_OP_SYMLINKAT:
+		return CHANGES_NAMES;
+	case IORING_OP_OPENAT2: /* struct open_how begins with them */
+		if (task_read(a->k, s->addr2, &flags, sizeof(flags)) != sizeof(flags))
+			return CHANGES_ANY_END;
+		return flags & O_TRUNC ? CHANGES_ANY_END : 0;
+	case IORING_OP_OPENAT:
+		return flags & O_TRUNC ? CHANGES_ANY_END : 0;
+	default:
+		return 0;
+	}
 }
 
 static void ask(struct asking *a, struct request *q, const struct io_uring_sqe *s)
 {
 	*q = (struct request){ .key = s->user_data,
 		.silent = s->flags & IOSQE_CQE_SKIP_SUCCESS,
-		.place = -1 };
+		.place = -1,
+		.result = OP_NO_OFFSET };
 	async_begin(a->t, a->k, q, ASYNC_URING, s->opcode, a->now);
 	q->direct = direct_of(q, s);
 	if (q->op[0].kind == OP_CLOSE)
 		q->op[0].fd = s->fd;
-	if (q->wanted)
+	q->changes = a->t->fast ? changes(a, s) : 0;
+	if (q->wanted || q->changes || (a->t->fast && is_transfer(&q->op[0])))
 		put(a, q, s);
+	q->positions = q->moves;
+	if (!a->noted)
+		flight_asked(a->t, a->k, q);
 	a->r->timeouts |= s->opcode == IORING_OP_TIMEOUT;
 	if (s->opcode == IORING_OP_FILES_UPDATE)
 		uring_put_files(a->t, a->k, a->r, s->addr, (unsigned)s->off, s->len);
@@ -272,9 +318,14 @@ static void take(struct tracer *t, struct uring *r, struct offer *o)
 		*(o->noted ? &k->fast : &k->slow) += q->wanted;
 	if (q->op[0].kind == OP_CLOSE && q->direct < 0)
 		uring_forget(t, k, q->op[0].fd);
-	if ((q->silent && r->silent++ >= SILENT_MAX) || !requests_put(&r->flying, q))
-		if (r->process)
-			async_lost(t, r->process, 1);
+	bool full = q->silent && r->silent++ >= SILENT_MAX;
+	struct request *put = full ? NULL : requests_put(&r->flying, q);
+	flight_begins(t, put ? put : q);
+	if (put)
+		return;
+	flight_ends(t, q);
+	if (r->process)
+		async_lost(t, r->process, 1);
 }
 
 /* As far as they are known. */

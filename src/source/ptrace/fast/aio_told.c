@@ -22,6 +22,7 @@ static void put_file(
 		return;
 	op->want = cb->bytes;
 	bool appends = op->kind == OP_WRITE && o && o->flags != -1 && o->flags & O_APPEND;
+	q->appends = appends;
 	if (o && o->seeks && !appends)
 		op->offset = (int64_t)cb->offset;
 }
@@ -36,8 +37,8 @@ static bool ask(struct tracer *t, struct task *k, struct aio *a,
 	async_begin(t, k, q, ASYNC_AIO, cb->opcode, now);
 	q->at = ++a->asked;
 	k->fast += q->wanted;
-	if (q->wanted)
-		put_file(t, k, q, cb);
+	put_file(t, k, q, cb);
+	flight_begins(t, q);
 	if (a->nlate)
 		aio_meet(t, a, q);
 	return true;
@@ -83,7 +84,7 @@ static void taken(
 	if (n > k->asked_n)
 		async_lost(t, k->process, n - k->asked_n);
 	else if (n < k->asked_n)
-		k->fast -= requests_undo(&a->flying, k->asked + n, k->tid);
+		k->fast -= requests_undo(t, &a->flying, k->asked + n, k->tid);
 	k->asked_at = 0;
 }
 

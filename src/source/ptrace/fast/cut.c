@@ -53,6 +53,23 @@ bool cut_unseen(struct tracer *t, struct task *k)
 	return t->fast->ends.n && mark(t, k);
 }
 
+/* Positions of a task, and ends that it appends to, but for those of too many. */
+static void look_around(struct tracer *t, struct task *k)
+{
+	enum { FEW = 64 };
+	int last = fdtrack_last(k->files);
+
+	for (int fd = 0; fd <= last && fd < FEW; fd++) {
+		const struct fd_open *o = fdtrack_get(k->files, fd);
+		if (!o || !o->seeks)
+			continue;
+		if (o->offset == OP_NO_OFFSET)
+			history_of(t, k, fd);
+		if (o->flags != -1 && o->flags & O_APPEND)
+			ends_settle(t, k, fd, ends_find(t, o->file));
+	}
+}
+
 /*
  * Behind such a call, whatever its result: fallocate(2) may fail half-way. Others may
  * have appended since, which cannot be told from what they appended before: what is read
@@ -67,6 +84,13 @@ void cut_end(struct tracer *t, struct task *k, const struct fast_call *c, int64_
 
 	if (!k->call.cuts)
 		return;
+	if (c->role ==
+		ROLE_ENTER) { /* flight.c: who has appended meanwhile loses the end */
+		drain_task(t, k);
+		ends_leave(t, k);
+		look_around(t, k);
+		return;
+	}
 	ends_leave(t, k);
 	if (known && fd >= 0) {
 		fdtab_ask(t->fdtab, &k->fd, fd, &v);

@@ -162,6 +162,8 @@ static void put(struct tracer *t, struct task *k, const struct fast_rec *r, bool
 
 	t->fast->when = s->ended = r->t1;
 	t->fast->records++;
+	if (t->fast->renaming) /* at any time */
+		epoch_unsure(t->fast);
 	if (!fits || !rec_may_be(t->fast, r) || !decode_put(t, k, r))
 		distrust(t, k);
 }

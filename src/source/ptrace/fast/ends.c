@@ -91,8 +91,14 @@ void ends_forget(struct file_end *e)
 
 void ends_forget_all(struct fast *f)
 {
+	ends_forget_then(f, fast_tsc());
+}
+
+void ends_forget_then(struct fast *f, uint64_t when)
+{
 	for (size_t i = 0; i < f->ends.cap; i++)
-		ends_forget((struct file_end *)f->ends.slot[i].value);
+		if (f->ends.slot[i].value)
+			lose((struct file_end *)f->ends.slot[i].value, when);
 }
 
 /* Of a record: of calls with parts it keeps the flags in place of their number. */
@@ -141,8 +147,11 @@ static bool add_append(
 	const struct syscall_desc *d = desc_of(a->t, r, &c);
 	const struct fd_open *o = written(a->t, k, r, a->e);
 
+	/* Nor what requests that are taken just now have; behind a stop they are known.
+	 */
+	bool asks = c && (c->role == ROLE_ENTER || c->role == ROLE_SUBMIT);
 	if (flight)
-		return !o;
+		return !o && (!asks || k->call.row >= 0);
 	/* What stands for what by then is not known. */
 	if (!d || (c->role != ROLE_DATA && c->role != ROLE_SEEK))
 		return false;
@@ -356,6 +365,35 @@ struct file_end *ends_leave(struct tracer *t, struct task *k)
 		lose(e, e->busy);
 	}
 	return e;
+}
+
+/* As from the stop before a write to the end of one, by a request, of which many may be
+ * under way. NULL: no memory. */
+struct file_end *ends_hold(struct tracer *t, uint32_t file)
+{
+	struct file_end *e = ends_keep(t, file);
+
+	if (e)
+		e->writers++;
+	return e;
+}
+
+/* when: the answer was there; since: it was under way; by: what it has appended; to: or
+ * how far it has written; OP_NO_OFFSET: not known. */
+void ends_release(
+	struct file_end *e, uint64_t since, uint64_t when, int64_t by, int64_t to)
+{
+	bool contested = e->busy > since;
+
+	e->writers--;
+	e->busy = when > e->busy ? when : e->busy;
+	e->user = 0;
+	if (contested || by == OP_NO_OFFSET || to == OP_NO_OFFSET)
+		lose(e, when);
+	else if (by)
+		ends_added(e, by);
+	else
+		ends_wrote(e, to, false, when);
 }
 
 /* It is gone: what it was in the middle of may have been done. */

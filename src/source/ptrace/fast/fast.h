@@ -240,6 +240,7 @@ struct fast {
 	uint64_t vdso_call;   /* where in the vdso a call was found last; 0: none yet */
 	struct map ends;      /* file -> struct file_end, where somebody appends */
 	unsigned cutting;     /* tasks in calls that may change that */
+	unsigned renaming;    /* requests under way that change names */
 	struct map known;     /* path as it was given, inode -> file */
 	struct map links;     /* real path, mounts -> what was said of it: links.c */
 	struct map link_dirs; /* directory -> there are, or were, some below it */
@@ -254,7 +255,8 @@ struct fast {
 	bool lates;     /* there may be some that others have */
 	uint32_t epoch; /* of paths */
 	uint64_t epoch_since;
-	uint64_t pass;       /* of the drain */
+	uint32_t unsure; /* the epoch before which names may be others without a record */
+	uint64_t pass;   /* of the drain */
 	uint64_t records;    /* that it has taken */
 	uint64_t when;       /* what the record at hand says was done */
 	uint64_t now;        /* by the time stamp counter, or a little later */
@@ -468,6 +470,7 @@ void patch_copied(struct space *sp, pid_t tid, uint64_t enter);
 bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r);
 void decode_begun(struct tracer *t, struct task *k, const struct fast_rec *r);
 void new_epoch(struct fast *f);
+void epoch_unsure(struct fast *f);
 void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 	const uint64_t *arg, int64_t ret, uint64_t when);
 

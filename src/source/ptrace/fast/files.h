@@ -14,6 +14,7 @@ struct file_end *ends_keep(struct tracer *t, uint32_t file);
 void ends_fini(struct fast *f);
 void ends_forget(struct file_end *e);
 void ends_forget_all(struct fast *f);
+void ends_forget_then(struct fast *f, uint64_t when);
 int64_t ends_at(struct tracer *t, struct task *k, const struct fast_rec *r, int fd,
 	struct file_end *e);
 void ends_settle(struct tracer *t, struct task *k, int fd, struct file_end *e);
@@ -28,6 +29,9 @@ void ends_resized(struct tracer *t, struct task *k, const struct fast_call *c,
 void ends_begun(struct tracer *t, struct task *k, uint32_t file, bool appends);
 void ends_done(struct tracer *t, struct task *k, int fd);
 struct file_end *ends_leave(struct tracer *t, struct task *k);
+struct file_end *ends_hold(struct tracer *t, uint32_t file);
+void ends_release(
+	struct file_end *e, uint64_t since, uint64_t when, int64_t by, int64_t to);
 void ends_died(struct tracer *t, struct task *k);
 
 /* cut.c: see there. */
@@ -62,6 +66,7 @@ void path_renamed_stopped(struct tracer *t, struct task *k, const struct fast_ca
 void path_linked(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 void path_linked_stopped(struct tracer *t, struct task *k, const struct fast_call *c);
+void paths_unsure(struct tracer *t);
 
 /* root.c. full: a path made whole. */
 struct stat;

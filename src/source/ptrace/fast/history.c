@@ -5,7 +5,7 @@
  * the rings too, and this keeps what they did, in the order of time. What is not known
  * is asked of /proc, as long as no record that is still to come says that it has changed.
  */
-#include "../tracer.h"
+#include "../uring.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,6 +27,13 @@ void new_epoch(struct fast *f)
 	f->epoch_since = fast_tsc();
 	if (f->known.n > 4096)
 		map_fini(&f->known);
+}
+
+/* Likewise, and no record will tell. */
+void epoch_unsure(struct fast *f)
+{
+	new_epoch(f);
+	f->unsure = f->epoch;
 }
 
 /*
@@ -191,7 +198,7 @@ void history_seed(struct tracer *t, struct task *k, int fd, const struct fd_view
 		o = add_open(t, k, fd, v, since);
 	if (!o)
 		return;
-	o->offset = o->seeks ? after : OP_NO_OFFSET;
+	o->offset = o->seeks && !uring_moves(t) ? after : OP_NO_OFFSET;
 	o->epoch = t->fast->epoch;
 	o->loose = false;
 	o->flags = v->flags;
@@ -268,7 +275,7 @@ static void settle(struct tracer *t, struct task *k, int fd, struct fd_open *o)
 	uint64_t mark, mark2;
 	struct fd_view v;
 
-	if (!records_later(t->fast, add_move, &m, &mark))
+	if (uring_moves(t) || !records_later(t->fast, add_move, &m, &mark))
 		return;
 	o->rest = UINT32_MAX;
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
@@ -278,15 +285,21 @@ static void settle(struct tracer *t, struct task *k, int fd, struct fd_open *o)
 		o->offset = v.offset - m.by;
 }
 
+/* Whether a record that is still to come tells of another name. */
+static bool comes_later(const struct tracer *t, const struct fd_open *o)
+{
+	return o->epoch >= t->fast->unsure && paths_later(t->fast);
+}
+
 /* The same file under another name, or something else by now: then the old one stands. */
 static void check_path(struct tracer *t, struct task *k, int fd, struct fd_open *o)
 {
 	struct fd_view v;
 
-	if (paths_later(t->fast))
+	if (comes_later(t, o))
 		return;
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
-	if (paths_later(t->fast))
+	if (comes_later(t, o))
 		return; /* /proc may have known what is still to come */
 	o->epoch = t->fast->epoch;
 	if (!v.file || v.file == o->file)
@@ -310,7 +323,7 @@ struct fd_open *history_of(struct tracer *t, struct task *k, int fd)
 	}
 	/* What /proc would say now may be of what is still to come. */
 	bool placed = o && !may_settle(t, o);
-	if (placed && (o->epoch == t->fast->epoch || paths_later(t->fast)))
+	if (placed && (o->epoch == t->fast->epoch || comes_later(t, o)))
 		return o;
 	if (fd < 0 || closes_later(t->fast, k, fd))
 		return o;

@@ -419,3 +419,22 @@ void hold_began(const struct tracer *t, struct task *k)
 	(void)t;
 	(void)k;
 }
+
+void flight_asked(struct tracer *t, struct task *k, struct request *q)
+{
+	(void)t;
+	(void)k;
+	(void)q;
+}
+
+void flight_begins(struct tracer *t, struct request *q)
+{
+	(void)t;
+	(void)q;
+}
+
+void flight_ends(struct tracer *t, struct request *q)
+{
+	(void)t;
+	(void)q;
+}

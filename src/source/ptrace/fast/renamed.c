@@ -295,3 +295,19 @@ void path_linked_stopped(struct tracer *t, struct task *k, const struct fast_cal
 			return;
 	linked(t, k, p, arg, path[0], path[1]);
 }
+
+static void is_moved(struct tracer *t, struct task *k, void *arg)
+{
+	(void)t;
+	(void)arg;
+	path_moved(k);
+}
+
+/* Names have changed, and which of them nobody can say: all is asked. */
+void paths_unsure(struct tracer *t)
+{
+	tasks_each(t, is_moved, NULL);
+	links_fini(t->fast);
+	map_fini(&t->fast->known);
+	epoch_unsure(t->fast);
+}
