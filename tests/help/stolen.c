@@ -1,8 +1,9 @@
 /*
  * stolen HOW - waits of 40 ms, while signals come that are ignored and another thread is
- * busy, which may take them; prints how many have ended with EINTR
+ * busy, which may take them; prints how many have ended with EINTR, or half done
  *
- * HOW: recv and read (of a socket with a timeout), epoll, sigtimedwait, semtimedop.
+ * HOW: recv and read (of a socket with a timeout), epoll, sigtimedwait, semtimedop; write
+ * and writev (to a pipe that is read slowly).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,6 +34,33 @@ static void *busy(void *arg)
 		if (write(fd, "x", 1) != 1)
 			_exit(1);
 	return arg;
+}
+
+/* A child that takes a while for what is written to its pipe. */
+static int slow_reader(void)
+{
+	static char buf[1 << 14];
+	int p[2];
+
+	if (pipe(p) < 0)
+		_exit(2);
+	if (!fork()) {
+		close(p[1]);
+		while (read(p[0], buf, sizeof(buf)) > 0)
+			usleep(EACH_US / 2);
+		_exit(0);
+	}
+	close(p[0]);
+	return p[1];
+}
+
+static bool half_done(const char *how, int fd)
+{
+	static char all[1 << 19];
+	struct iovec v[2] = { { all, 1000 }, { all + 1000, sizeof(all) - 1000 } };
+
+	return (!strcmp(how, "write") ? write(fd, all, sizeof(all)) : writev(fd, v, 2)) !=
+	       sizeof(all);
 }
 
 static long wait_once(const char *how, int fd, int ep, int sem)
@@ -66,6 +95,8 @@ int main(int argc, char **argv)
 	if (argc != 2 || sem < 0 || ep < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, s) ||
 		setsockopt(s[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
 		return 2;
+	bool writes = !strncmp(argv[1], "write", 5);
+	int slow = writes ? slow_reader() : -1;
 	pid_t pid = fork();
 	for (int i = 0; !pid && i < SIGNALS; i++) {
 		usleep(EACH_US);
@@ -75,10 +106,14 @@ int main(int argc, char **argv)
 		_exit(0);
 	pthread_create(&t, NULL, busy, NULL);
 	for (int i = 0; i < WAITS; i++)
-		n += wait_once(argv[1], s[0], ep, sem) < 0 && errno == EINTR;
+		n += writes ? half_done(argv[1], slow)
+			    : wait_once(argv[1], s[0], ep, sem) < 0 && errno == EINTR;
 	over = true;
 	pthread_join(t, NULL);
 	waitpid(pid, NULL, 0);
+	close(slow);
+	while (wait(NULL) > 0)
+		;
 	semctl(sem, 0, IPC_RMID);
 	printf("%d\n", n);
 	return 0;

@@ -403,6 +403,21 @@ static bool may_be_half(const struct tracer *t, const struct task *k, int64_t re
 }
 
 /*
+ * Among threads another one may have taken the signal that has woken this one, as in
+ * again_quietly(). Of pipes alone it is known that nothing else ends a write half done
+ * but what ends the rest as well, and says so in the same way.
+ */
+static bool was_woken(const struct tracer *t, const struct task *k)
+{
+	const struct call *c = &k->call;
+
+	return !t->stopping && !k->process->stopped && k->process->ntasks > 1 &&
+	       c->row >= 0 && !c->quiet && c->op[0].kind == OP_WRITE &&
+	       names_file(t->names, c->op[0].file)->type == FILE_PIPE &&
+	       !tracee_awaits(k->tid);
+}
+
+/*
  * At its exit stop, before that of the signal or of the interrupt. at: where that is.
  * Where nobody reads any more what is written each attempt raises a signal, SIGPIPE,
  * which may be ignored: it has ended what failed, and not our presence.
@@ -413,7 +428,7 @@ bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at)
 	bool vain = half && tracee_wakes_in_vain(k->tid);
 	bool made = k->rest.parted && make(t, k, false);
 
-	if (!made && half && !k->rest.failed && (k->poked || vain))
+	if (!made && half && !k->rest.failed && (k->poked || vain || was_woken(t, k)))
 		made = make(t, k, false);
 	k->rest.skips = k->rest.failed && vain;
 	k->rest.parted = k->rest.went = k->rest.failed = k->poked = false;
