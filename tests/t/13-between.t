@@ -1,7 +1,7 @@
 #!/bin/sh
 # shellcheck disable=SC2086
-# Calls between requests that are answered later: where they read and write, and of which
-# name, though what moves that is no call.
+# Where calls read and write, and of which name, though what moves that is no call of
+# theirs: requests that are answered later, and threads and processes beside them.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
 
@@ -17,4 +17,16 @@ if (cd w && "$HELP/between" . 1 1 >/dev/null 2>&1); then
 else
 	skip "io_uring or Linux AIO is not allowed here"
 fi
+
+for mode in $MODES --no-filter; do
+	[ $mode = default ] && mode=
+	for how in threads processes; do
+		is "$how that share a position, $mode" \
+			"$(cd w && for seed in 1 2 3; do /usr/bin/python3 "$ROOT/tests/shared.py" "$IOPS" $seed $how 0 $mode 2>&1; done | head -n 5)" ""
+	done
+	# Where all stop, a position that is back by chance looks as if nobody had moved it.
+	case $mode in --no-*) continue ;; esac
+	is "... and move it" \
+		"$(cd w && for seed in 1 2 3; do /usr/bin/python3 "$ROOT/tests/shared.py" "$IOPS" $seed threads 5 $mode 2>&1; done | head -n 5)" ""
+done
 plan

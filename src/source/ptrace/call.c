@@ -315,6 +315,23 @@ static int64_t appended(struct tracer *t, struct task *k, int64_t ret)
 	return end == OP_NO_OFFSET || end < ret ? OP_NO_OFFSET : end - ret;
 }
 
+/*
+ * Whether another task has moved the position that a call goes by in the meantime. Which
+ * of the two came first nobody can say, and so not where this one has begun.
+ */
+static void look_at_position(struct tracer *t, struct task *k, int i, int64_t ret)
+{
+	struct call *c = &k->call;
+	const struct op *op = &c->op[i];
+	const bool moves = op->kind == OP_READ || op->kind == OP_WRITE;
+
+	if (t->ntasks < 2 || !moves || c->explicit[i] || c->append || ret <= 0 ||
+		c->position[i] == OP_NO_OFFSET)
+		return;
+	if (fdtab_position(t->fdtab, &k->fd, op->fd) != c->position[i] + ret)
+		c->position[i] = c->op[i].offset = OP_NO_OFFSET;
+}
+
 static void emit(struct tracer *t, struct op op, uint16_t flags)
 {
 	op.call |= flags;
@@ -370,6 +387,8 @@ static void leave_op(
 			op->ret = op->want;
 		if (c->append && ret > 0 && op->offset != OP_NO_OFFSET)
 			op->offset = appended(t, k, ret);
+		for (int i = 0; i <= c->two; i++)
+			look_at_position(t, k, i, ret);
 	}
 	if (ret == -EINTR) {
 		k->held = *op;
