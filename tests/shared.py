@@ -2,7 +2,8 @@
 """
 shared.py IOPS SEED HOW SEEKS OPTION... - threads, or processes, that read through one open file
 at the same time. What they read tells where they were: no operation is told otherwise.
-HOW: threads, processes. SEEKS: 0, or each time one in so many moves the position first.
+HOW: threads, processes; forks: children read on where a thread of their parent opens the
+file again and again. SEEKS: 0, or each time one in so many moves the position first.
 Says what is wrong.
 """
 import csv
@@ -33,7 +34,28 @@ def say():
             print(*one, file=f)
 
 
+def open_again(fd):
+    r = random.Random(seed)
+    while not over:
+        new = os.open("numbers", os.O_RDONLY)
+        os.dup2(new, fd)
+        os.close(new)
+        for _ in range(r.randrange(6)):
+            os.read(fd, 8 * r.randrange(1, 5))
+
+
+def fork():
+    if not os.fork():
+        for _ in range(3):
+            data = os.read(fd, 8)
+            truth.append((os.getpid(), struct.unpack("Q", data)[0], 8))
+        say()
+        os._exit(0)
+    os.wait()
+
+
 truth = []
+over = False
 if sys.argv[1] == "in":
     seed, how, seeks = int(sys.argv[2]), sys.argv[3], int(sys.argv[4])
     fd = os.open("numbers", os.O_RDONLY)
@@ -44,6 +66,13 @@ if sys.argv[1] == "in":
         for t in all:
             t.join()
         say()
+    elif how == "forks":
+        t = threading.Thread(target=open_again, args=(fd,))
+        t.start()
+        for _ in range(100):
+            fork()
+        over = True
+        t.join()
     else:
         for i in range(WORKERS):
             if not os.fork():

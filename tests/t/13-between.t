@@ -20,7 +20,7 @@ fi
 
 for mode in $MODES --no-filter; do
 	[ $mode = default ] && mode=
-	for how in threads processes; do
+	for how in threads processes forks; do
 		is "$how that share a position, $mode" \
 			"$(cd w && for seed in 1 2 3; do /usr/bin/python3 "$ROOT/tests/shared.py" "$IOPS" $seed $how 0 $mode 2>&1; done | head -n 5)" ""
 	done

@@ -399,7 +399,8 @@ bool history_contested(
 
 /*
  * A copy of a table that others go on with, of a task that stands still: what they have
- * made of it since is not in the copy.
+ * made of it since is not in the copy. What they have opened anew may be the same file:
+ * whose position it goes by is asked.
  */
 void history_compare(struct tracer *t, struct task *k)
 {
@@ -414,7 +415,7 @@ void history_compare(struct tracer *t, struct task *k)
 		const struct file *f = names_file(t->names, o->file);
 		bool late = o->late.path;
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", k->tid, fd);
-		if (stat(path, &st) < 0 ||
+		if (o->seeks || stat(path, &st) < 0 ||
 			st.st_ino != (late ? o->late.inode : f->inode) ||
 			major(st.st_dev) != (late ? o->late.major : f->major) ||
 			minor(st.st_dev) != (late ? o->late.minor : f->minor))
