@@ -30,6 +30,7 @@ int fast_open(struct tracer *t, unsigned after)
 		return -ENOMEM;
 	f->after = after;
 	f->epoch = 1;
+	f->fill_ticks = FILL_FIRST;
 	f->track = fdtrack_new(t->names);
 	bool outlived = t->dispatch && !t->launch;
 	f->guards = outlived ? guards_new() : NULL;

@@ -215,6 +215,8 @@ struct fast_dir {
 
 /* About a tenth of a second: in which others, who are not traced, may change paths. */
 enum { OTHERS_TICKS = 1 << 28 };
+/* As good as no ring fills by a third in less, some 100 us: what is not known yet. */
+enum { FILL_FIRST = 1 << 18 };
 enum { RING_PARTS = 1024, FAST_DIRS = 512, FAST_LATE = 64 };
 
 struct fast {
