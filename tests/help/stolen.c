@@ -2,8 +2,8 @@
  * stolen HOW - waits of 40 ms, while signals come that are ignored and another thread is
  * busy, which may take them; prints how many have ended with EINTR, or half done
  *
- * HOW: recv and read (of a socket with a timeout), epoll, sigtimedwait, semtimedop; write
- * and writev (to a pipe that is read slowly).
+ * HOW: recv and read (of a socket with a timeout), epoll, sigtimedwait, semtimedop; semop
+ * (until a child gives); write and writev (to a pipe that is read slowly).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,6 +54,19 @@ static int slow_reader(void)
 	return p[1];
 }
 
+static void give_slowly(int sem)
+{
+	struct sembuf give = { 0, 1, 0 };
+
+	if (fork())
+		return;
+	for (int i = 0; i < WAITS; i++) {
+		usleep(WAIT_MS * 1000);
+		semop(sem, &give, 1);
+	}
+	_exit(0);
+}
+
 static bool half_done(const char *how, int fd)
 {
 	static char all[1 << 19];
@@ -81,6 +94,8 @@ static long wait_once(const char *how, int fd, int ep, int sem)
 		return epoll_wait(ep, &event, 1, WAIT_MS);
 	if (!strcmp(how, "semtimedop"))
 		return semtimedop(sem, &take, 1, &limit);
+	if (!strcmp(how, "semop"))
+		return semop(sem, &take, 1);
 	return sigtimedwait(&set, NULL, &limit);
 }
 
@@ -97,6 +112,8 @@ int main(int argc, char **argv)
 		return 2;
 	bool writes = !strncmp(argv[1], "write", 5);
 	int slow = writes ? slow_reader() : -1;
+	if (!strcmp(argv[1], "semop"))
+		give_slowly(sem);
 	pid_t pid = fork();
 	for (int i = 0; !pid && i < SIGNALS; i++) {
 		usleep(EACH_US);
