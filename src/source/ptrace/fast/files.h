@@ -55,7 +55,7 @@ void links_shared(struct tracer *t, struct task *k, uint32_t old, uint32_t new);
 enum one links_one(struct tracer *t, struct task *k, uint32_t from, uint32_t to);
 void links_renamed(
 	struct tracer *t, struct task *k, uint32_t from, uint32_t to, bool exchange);
-bool links_older(const struct fast *f, const struct stat *st);
+bool links_older(const struct tracer *t, const struct stat *st);
 ssize_t links_then(struct tracer *t, struct task *k, const char *link, char *out,
 	ssize_t n, size_t size);
 
@@ -86,6 +86,7 @@ struct statx;
 void stat_of(const struct statx *x, struct stat *st);
 bool is_deleted(const char *path);
 bool is_to_come(struct tracer *t, const char *now);
+bool is_there_since(struct tracer *t, const char *path, uint64_t since);
 ssize_t found_path(struct tracer *t, struct task *k, const char *full,
 	const struct stat *is, char *out);
 

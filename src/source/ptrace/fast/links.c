@@ -219,16 +219,20 @@ void links_renamed(
 }
 
 /* Whether an inode has been as it is since before the record at hand. */
-bool links_older(const struct fast *f, const struct stat *st)
+bool links_older(const struct tracer *t, const struct stat *st)
 {
 	enum { TICK = 11000000 }; /* the kernel's time of change may lag behind: ns */
+	const struct fast *f = t->fast;
 	struct timespec now;
 	double ago = (double)(int64_t)(fast_tsc() - f->when) * f->clock.ns_per_tick;
+	double run = (double)tracer_now(t);
 
+	if (f->clock.ns_per_tick <= 0 || ago > run)
+		ago = run; /* it was since we began, at any rate */
 	clock_gettime(CLOCK_REALTIME, &now);
 	double since = (double)(now.tv_sec - st->st_ctim.tv_sec) * 1e9 +
 		       (double)(now.tv_nsec - st->st_ctim.tv_nsec);
-	return f->clock.ns_per_tick > 0 && since > ago + TICK;
+	return since > ago + TICK;
 }
 
 struct touched {
@@ -304,7 +308,7 @@ ssize_t links_then(struct tracer *t, struct task *k, const char *link, char *out
 	}
 	if (!kept)
 		return what.comes && (what.above || root_look(t, k, link, &st) < 0 ||
-					     !links_older(t->fast, &st))
+					     !links_older(t, &st))
 			       ? 0
 			       : n;
 	if (len >= size)

@@ -55,15 +55,56 @@ static bool leads_elsewhere(
 	memcpy(len, more + R_PATHS_LEN1, sizeof(len));
 	if (len[0] > PATH_LEN || len[1] > PATH_LEN)
 		return true;
-	/* Both have come there, if they were exchanged; by link(2) one. */
+	/* Both have come there, if they were exchanged; else one. */
 	return !is_part(more + R_PATHS + len[0] + 1, len[1], path) &&
-	       (rec_shares(r) || !is_part(more + R_PATHS, len[0], path));
+	       (!rec_exchanges(r) || !is_part(more + R_PATHS, len[0], path));
 }
 
 /* Whether what is yet to be read may have led to a path that /proc tells now. */
 bool is_to_come(struct tracer *t, const char *now)
 {
 	return !records_touching(t->fast, now, leads_elsewhere, (void *)now);
+}
+
+struct next {
+	const struct fast *f;
+	const char *path;
+	uint64_t since, at; /* at: of the first one behind that; UINT64_MAX: none */
+	bool puts;          /* it puts something there */
+};
+
+static bool is_next(
+	const struct task *k, const struct fast_rec *r, bool flight, void *arg)
+{
+	char path[2][PATH_LEN + 1];
+	struct next *n = arg;
+	unsigned last = rec_npaths(n->f, r) - 1;
+
+	(void)k;
+	if (flight || r->t0 < n->since || r->t0 > n->at)
+		return true;
+	rec_paths(r, last + 1, path);
+	bool puts = last && is_part(path[1], strlen(path[1]), n->path);
+	bool takes = !rec_shares(r) && !rec_links(r) &&
+		     is_part(path[0], strlen(path[0]), n->path);
+	if (puts || takes) {
+		n->at = r->t0;
+		n->puts = puts;
+	}
+	return true;
+}
+
+/*
+ * Something is at a path now. Whether that was there at some time before: what is yet to
+ * be read does not say that it has been put there since, or that it was taken from there
+ * first.
+ */
+bool is_there_since(struct tracer *t, const char *path, uint64_t since)
+{
+	struct next n = { t->fast, path, since, UINT64_MAX, false };
+
+	records_touching(t->fast, path, is_next, &n);
+	return !n.puts;
 }
 
 /* What is found at a path, and where that really is. Bytes, or 0. */

@@ -128,8 +128,8 @@ static void forget_dirs(struct fast *f, struct renaming *r)
 	}
 }
 
-/* Two names of one file: rename(2) leaves both. What is there now tells only if it has
- * been so since before. */
+/* Two names of one file: rename(2) leaves both. What is there now tells if it has been so
+ * since before, or nobody is known to have made a link there again. */
 static bool are_one(struct tracer *t, struct task *k, const struct renaming *r)
 {
 	enum one one = links_one(t, k, r->from.name, r->to.name);
@@ -139,7 +139,8 @@ static bool are_one(struct tracer *t, struct task *k, const struct renaming *r)
 		return one == ONE_SURELY;
 	return r->there.st_ino && r->there.st_nlink > 1 && !S_ISDIR(r->there.st_mode) &&
 	       !root_look(t, k, r->from.text, &st) && st.st_ino == r->there.st_ino &&
-	       st.st_dev == r->there.st_dev && links_older(t->fast, &st);
+	       st.st_dev == r->there.st_dev &&
+	       (links_older(t, &st) || is_there_since(t, r->from.text, r->at));
 }
 
 struct how {
