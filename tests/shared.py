@@ -3,10 +3,12 @@
 shared.py IOPS SEED HOW SEEKS OPTION... - threads, or processes, that read through one open file
 at the same time. What they read tells where they were: no operation is told otherwise.
 HOW: threads, processes; forks: children read on where a thread of their parent opens the
-file again and again. SEEKS: 0, or each time one in so many moves the position first.
+file again and again; inherits: children, and who has parted from the table of another
+thread, move on from where it was. SEEKS: 0, or each time one in so many moves the position first.
 Says what is wrong.
 """
 import csv
+import ctypes
 import os
 import random
 import struct
@@ -44,14 +46,37 @@ def open_again(fd):
             os.read(fd, 8 * r.randrange(1, 5))
 
 
-def fork():
+def read(n):
+    for _ in range(n):
+        data = os.read(fd, 8)
+        truth.append((threading.get_native_id(), struct.unpack("Q", data)[0], 8))
+
+
+def fork(to=None):
     if not os.fork():
-        for _ in range(3):
-            data = os.read(fd, 8)
-            truth.append((os.getpid(), struct.unpack("Q", data)[0], 8))
+        truth.clear()
+        if to is not None:
+            os.lseek(fd, to, os.SEEK_SET)
+        read(3)
         say()
         os._exit(0)
     os.wait()
+
+
+def inherit():
+    idle = threading.Event()
+    t = threading.Thread(target=idle.wait)
+    t.start()
+    read(20)
+    for i in range(20):
+        fork(800 * (i + 1))
+        read(2)
+    ctypes.CDLL(None).unshare(0x400)  # CLONE_FILES
+    os.lseek(fd, 88, os.SEEK_SET)
+    read(20)
+    idle.set()
+    t.join()
+    say()
 
 
 truth = []
@@ -66,6 +91,8 @@ if sys.argv[1] == "in":
         for t in all:
             t.join()
         say()
+    elif how == "inherits":
+        inherit()
     elif how == "forks":
         t = threading.Thread(target=open_again, args=(fd,))
         t.start()

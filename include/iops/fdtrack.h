@@ -30,6 +30,7 @@ struct fd_open {
 	int64_t end;    /* of the file, where only we have written it; OP_NO_OFFSET */
 	bool seeks;     /* has a position */
 	bool loose;     /* others move it unseen */
+	bool doubtful;  /* ... and who that is cannot be told */
 	uint32_t epoch; /* of paths, when file was last known to be right */
 	uint64_t since; /* when it was opened, by the clock of the reader; 0 unknown */
 	uint64_t busy;  /* when the last call that moved it ended, and whose it was */

@@ -20,12 +20,14 @@ fi
 
 for mode in $MODES --no-filter; do
 	[ $mode = default ] && mode=
-	for how in threads processes forks; do
+	for how in threads processes forks inherits; do
 		is "$how that share a position, $mode" \
 			"$(cd w && for seed in 1 2 3; do /usr/bin/python3 "$ROOT/tests/shared.py" "$IOPS" $seed $how 0 $mode 2>&1; done | head -n 5)" ""
 	done
 	is "two names of one file, $mode" "$(cd w && /usr/bin/python3 "$ROOT/tests/linked.py" "$IOPS" $mode 2>&1)" \
 		"one:1x30 one:2x30"
+	is "files that come after each other, $mode" "$(cd w && /usr/bin/python3 "$ROOT/tests/anew.py" "$IOPS" $mode 2>&1)" \
+		"once:0,10,20 then:0,10"
 	# Where all stop, a position that is back by chance looks as if nobody had moved it.
 	case $mode in --no-*) continue ;; esac
 	is "... and move it" \

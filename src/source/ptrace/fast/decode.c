@@ -300,7 +300,9 @@ static void resized(struct tracer *t, struct task *k, const struct fast_call *c,
 static void sought(struct tracer *t, struct task *k, const struct fast_call *c,
 	const struct fast_rec *r)
 {
-	struct fd_open *o = fdtrack_get(k->files, (int)r->arg[0]);
+	int fd = (int)r->arg[0];
+	struct fd_open *o = fdtrack_get(k->files, fd);
+	o = o ? o : history_of(t, k, fd); /* else this would be lost */
 	bool contested = o && o->seeks && history_contested(t, k, r, o);
 
 	decode_role(t, k, c, r->arg, r->result, r->t1);
@@ -344,6 +346,8 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 	} else if (c->role == ROLE_SEEK) {
 		sought(t, k, c, r);
 	} else if (c->role != ROLE_DATA) {
+		if (c->role == ROLE_FCNTL && !fdtrack_get(k->files, (int)r->arg[0]))
+			history_of(t, k, (int)r->arg[0]);
 		decode_role(t, k, c, r->arg, r->result,
 			c->role == ROLE_CLOSE ? r->t0 : r->t1);
 	}

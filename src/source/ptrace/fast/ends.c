@@ -132,6 +132,16 @@ static const struct fd_open *written(const struct tracer *t, const struct task *
 	return o && is_of(t, e, o->file) ? o : NULL;
 }
 
+/* Whether it may set the size of any file: which one an open is of is not known yet. */
+static bool cuts(const struct tracer *t, const struct fast_rec *r)
+{
+	const struct fast_call *c;
+	const struct syscall_desc *d = desc_of(t, r, &c);
+
+	return d && c->cuts &&
+	       (c->role != ROLE_OPEN || call_open_flags(r->arg, c->name) & O_TRUNC);
+}
+
 /* What the calls that are still to come have appended, the one at hand too. */
 struct added {
 	struct tracer *t;
@@ -151,7 +161,7 @@ static bool add_append(
 	 */
 	bool asks = c && (c->role == ROLE_ENTER || c->role == ROLE_SUBMIT);
 	if (flight)
-		return !o && (!asks || k->call.row >= 0);
+		return !o && !cuts(a->t, r) && (!asks || k->call.row >= 0);
 	/* What stands for what by then is not known. */
 	if (!d || (c->role != ROLE_DATA && c->role != ROLE_SEEK))
 		return false;
@@ -211,16 +221,6 @@ void ends_settle(struct tracer *t, struct task *k, int fd, struct file_end *e)
 {
 	if (e && e->at == OP_NO_OFFSET)
 		learn(t, k, fd, e);
-}
-
-/* Whether it may set the size of any file: which one an open is of is not known yet. */
-static bool cuts(const struct tracer *t, const struct fast_rec *r)
-{
-	const struct fast_call *c;
-	const struct syscall_desc *d = desc_of(t, r, &c);
-
-	return d && c->cuts &&
-	       (c->role != ROLE_OPEN || call_open_flags(r->arg, c->name) & O_TRUNC);
 }
 
 /* Whether the calls of others that began before then may change it, or too many have. */
@@ -292,16 +292,18 @@ void ends_wrote(struct file_end *e, int64_t end, bool contested, uint64_t when)
 void ends_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fd_open *o, int64_t size)
 {
-	struct file_end *e = o->flags & O_APPEND  ? ends_keep(t, o->file)
-			     : o->flags & O_TRUNC ? ends_find(t, o->file)
-						  : NULL;
+	const bool says = o->flags & (O_APPEND | O_TRUNC);
+	struct file_end *e =
+		o->flags & O_APPEND ? ends_keep(t, o->file) : ends_find(t, o->file);
 
-	if (!e)
+	if (!e || (!says && e->at == size))
 		return;
-	if (r->t0 < e->since || overlaps(t, k, r, e, UINT64_MAX))
-		lose(e, r->t1);
-	else
+	/* What does not say so may be another file, by the number of one that is gone. */
+	bool known = r->t0 >= e->since && !overlaps(t, k, r, e, UINT64_MAX);
+	if (known)
 		e->at = size;
+	else if (says)
+		lose(e, r->t1);
 }
 
 enum { KEEP_SIZE = 1, COLLAPSE = 8, INSERT = 32 }; /* fallocate(2) */

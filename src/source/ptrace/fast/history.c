@@ -103,14 +103,15 @@ static bool holds(const struct task *k, int fd, const struct fd_open *o)
 	return k && k->files && fdtrack_get(k->files, fd) == o;
 }
 
-/* Whether it is what a task has there: 0, more than 0 if not, less if it cannot be told.
- */
-static int compare(struct twin *w, pid_t tid, int fd)
+/* Whether it is what a task has there: 0, more than 0 if not, less if it cannot be told:
+ * what it has there by now is another one, perhaps, by what is yet to be read. */
+static int compare(struct twin *w, const struct task *k, int fd)
 {
-	int differs = (int)syscall(SYS_kcmp, w->k->tid, tid, KCMP_FILE, w->fd, fd);
+	int differs = (int)syscall(SYS_kcmp, w->k->tid, k->tid, KCMP_FILE, w->fd, fd);
+	bool other = closes_by_now(w->t->fast, k, fd);
 
-	w->unsure |= differs < 0 && errno == EPERM;
-	return differs;
+	w->unsure |= other || (differs < 0 && errno == EPERM);
+	return other ? -1 : differs;
 }
 
 /* Who found it may have closed it, or be gone: another one that has it. */
@@ -123,7 +124,7 @@ static void ask_holder(struct tracer *t, struct task *k, void *arg)
 	for (int fd = 0; w->differs < 0 && fd <= last; fd++) {
 		if (!holds(k, fd, w->at))
 			continue;
-		w->differs = compare(w, k->tid, fd);
+		w->differs = compare(w, k, fd);
 		w->at->tid = k->tid;
 		w->at->fd = fd;
 	}
@@ -140,10 +141,11 @@ static void is_twin(struct fd_open *o, void *arg)
 	o->asked = w->t->fast->questions;
 	w->at = o;
 	w->differs = -1;
+	const struct task *holder = o->tid ? task_find(w->t, o->tid) : NULL;
 	if (w->asked++ >= MANY)
 		w->unsure = true;
-	else if (o->tid && holds(task_find(w->t, o->tid), o->fd, o))
-		w->differs = compare(w, o->tid, o->fd);
+	else if (holds(holder, o->fd, o))
+		w->differs = compare(w, holder, o->fd);
 	if (w->differs < 0 && !w->unsure)
 		tasks_each(w->t, ask_holder, w);
 	if (w->differs == 0)
@@ -171,7 +173,7 @@ static struct fd_open *add_open(
 		w.found->refs++;
 		fdtrack_give(k->files, fd, w.found);
 	} else {
-		new.loose = w.unsure;
+		new.loose = new.doubtful = w.unsure;
 		fdtrack_open(t->fast->track, k->files, fd, &new);
 	}
 	return fdtrack_get(k->files, fd);
@@ -200,8 +202,27 @@ void history_seed(struct tracer *t, struct task *k, int fd, const struct fd_view
 		return;
 	o->offset = o->seeks && !uring_moves(t) ? after : OP_NO_OFFSET;
 	o->epoch = t->fast->epoch;
-	o->loose = false;
+	o->loose = o->doubtful = false;
 	o->flags = v->flags;
+}
+
+/* Whether that is what a task has there; of one that others may have as well, unseen, any
+ * of the same file may be it. */
+static bool may_be(const struct task *k, int fd, const struct fd_open *o)
+{
+	const struct fd_open *x = fdtrack_get(k->files, fd);
+
+	return x == o || (o->loose && x && x->file == o->file);
+}
+
+/* A record that makes another descriptor of it. */
+static bool copies(const struct task *k, const struct fast_call *c,
+	const struct fast_rec *r, const struct fd_open *o)
+{
+	return (c->role == ROLE_DUP || c->role == ROLE_DUP_TO ||
+		       (c->role == ROLE_FCNTL && (int)r->arg[1] == F_DUPFD) ||
+		       (c->role == ROLE_FCNTL && (int)r->arg[1] == F_DUPFD_CLOEXEC)) &&
+	       fdtrack_get(k->files, (int)r->arg[0]) == o;
 }
 
 /* Which of its sides a record moves the position of this file by; 2: both or unclear. */
@@ -212,17 +233,20 @@ static int moves(struct tracer *t, const struct task *k, const struct fast_rec *
 	int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
+	if (c && copies(k, c, r, o)) /* who moves the copy is not known yet */
+		return 2;
 	if (!c || (c->role != ROLE_SEEK && c->role != ROLE_DATA))
 		return 0;
 	const struct syscall_desc *d = &syscalls[row];
 	if (c->shape == SHAPE_TWO)
-		return fdtrack_get(k->files, (int)r->arg[d->fd]) == o ||
-				       fdtrack_get(k->files, (int)r->arg[d->fd2]) == o
+		return may_be(k, (int)r->arg[d->fd], o) ||
+				       may_be(k, (int)r->arg[d->fd2], o)
 			       ? 2
 			       : 0;
-	if (d->fd < 0 || fdtrack_get(k->files, (int)r->arg[d->fd]) != o)
+	if (d->fd < 0 || !may_be(k, (int)r->arg[d->fd], o))
 		return 0;
-	if (c->role == ROLE_SEEK || ends_appends(d, o, r))
+	if (c->role == ROLE_SEEK || ends_appends(d, o, r) ||
+		fdtrack_get(k->files, (int)r->arg[d->fd]) != o)
 		return 2;
 	return d->offset < 0 || (int64_t)r->arg[d->offset] == -1;
 }
@@ -275,7 +299,7 @@ static void settle(struct tracer *t, struct task *k, int fd, struct fd_open *o)
 	uint64_t mark, mark2;
 	struct fd_view v;
 
-	if (uring_moves(t) || !records_later(t->fast, add_move, &m, &mark))
+	if (o->doubtful || uring_moves(t) || !records_later(t->fast, add_move, &m, &mark))
 		return;
 	o->rest = UINT32_MAX;
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
@@ -360,6 +384,8 @@ static bool uses(struct tracer *t, const struct task *k, const struct fast_rec *
 	int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
+	if (c && copies(k, c, r, o))
+		return true;
 	if (!c || (c->role != ROLE_DATA && c->role != ROLE_SEEK))
 		return false;
 	const int fd[2] = { syscalls[row].fd, syscalls[row].fd2 };
@@ -397,14 +423,45 @@ bool history_contested(
 	return is;
 }
 
+/* Another task that has the same there. */
+struct holder {
+	const struct task *than, *found;
+	const struct fd_open *o;
+	int fd;
+};
+
+static void is_holder(struct tracer *t, struct task *k, void *arg)
+{
+	struct holder *h = arg;
+
+	(void)t;
+	if (!h->found && k != h->than && holds(k, h->fd, h->o))
+		h->found = k;
+}
+
+/* Whether those whose table was copied may have opened the same file anew since: what
+ * there is a position of would be another one. */
+static bool is_anew(struct tracer *t, struct holder *h)
+{
+	if (!h->o->seeks)
+		return false;
+	if (h->found && !holds(h->found, h->fd, h->o))
+		h->found = NULL;
+	if (!h->found)
+		tasks_each(t, is_holder, h);
+	return h->found && (syscall(SYS_kcmp, h->than->tid, h->found->tid, KCMP_FILE,
+				    h->fd, h->fd) > 0 ||
+				   closes_by_now(t->fast, h->found, h->fd));
+}
+
 /*
  * A copy of a table that others go on with, of a task that stands still: what they have
- * made of it since is not in the copy. What they have opened anew may be the same file:
- * whose position it goes by is asked.
+ * made of it since is not in the copy.
  */
 void history_compare(struct tracer *t, struct task *k)
 {
 	int last = k->files ? fdtrack_last(k->files) : -1;
+	struct holder h = { .than = k };
 	char path[48];
 	struct stat st;
 
@@ -412,10 +469,12 @@ void history_compare(struct tracer *t, struct task *k)
 		const struct fd_open *o = fdtrack_get(k->files, fd);
 		if (!o)
 			continue;
+		h.o = o;
+		h.fd = fd;
 		const struct file *f = names_file(t->names, o->file);
 		bool late = o->late.path;
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", k->tid, fd);
-		if (o->seeks || stat(path, &st) < 0 ||
+		if (is_anew(t, &h) || stat(path, &st) < 0 ||
 			st.st_ino != (late ? o->late.inode : f->inode) ||
 			major(st.st_dev) != (late ? o->late.major : f->major) ||
 			minor(st.st_dev) != (late ? o->late.minor : f->minor))

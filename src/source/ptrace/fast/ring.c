@@ -310,6 +310,25 @@ static bool closes(const struct fast_rec *r, int fd)
 	return rec_nr(r) == 3 /* close */ && (int)r->arg[0] == fd;
 }
 
+/* Likewise a call that stops, and has not come back. */
+static bool frees(const struct fast *f, const struct task *k, int fd)
+{
+	const struct fast_call *c = k->call.row >= 0 ? f->call[k->call.row] : NULL;
+	const uint64_t *arg = k->call.arg;
+
+	switch (c ? c->role : ROLE_NONE) {
+	case ROLE_CLOSE:
+		return (int)arg[0] == fd;
+	case ROLE_DUP_TO:
+		return (int)arg[1] == fd;
+	case ROLE_RANGE:
+		return (unsigned)fd >= (unsigned)arg[0] &&
+		       (unsigned)fd <= (unsigned)arg[1];
+	default:
+		return false;
+	}
+}
+
 /* Likewise a call that is under way, or was a moment ago. */
 static bool closes_meanwhile(const struct fast *f, const struct task *k, int fd)
 {
@@ -323,6 +342,8 @@ static bool closes_meanwhile(const struct fast *f, const struct task *k, int fd)
 		uint32_t state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
 		if ((state == REC_BEGUN || state == REC_ENDED) && closes(r, fd) &&
 			r->t0 > other->slot.ended)
+			return true;
+		if (frees(f, other, fd))
 			return true;
 	}
 	return false;
