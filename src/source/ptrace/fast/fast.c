@@ -577,8 +577,11 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 				: (int64_t)((uint64_t)after + o->offset - was);
 	history_seed(t, k, fd, v, after, k->entered);
 	o = fdtrack_get(k->files, fd);
+	pid_t other = o ? inside_too(t, k, o) : 0;
 	if (o)
-		o->busy = fast_tsc();
+		o->busy = other ? UINT64_MAX : fast_tsc();
+	if (other)
+		o->user = other;
 	ends_done(t, k, fd);
 	if (unseen)
 		unseen_part(t, k, fd);
