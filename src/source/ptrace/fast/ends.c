@@ -242,7 +242,7 @@ static bool others_write(
 			at += rec_size(f, q), q = slot_rec(&other->slot, at))
 			if (n++ == MANY || written(t, other, q, e) || cuts(t, q))
 				return true;
-		if (at == head && q->state == REC_BEGUN && q->t0 < before &&
+		if (at == head && slot_is_open(&other->slot, q) && q->t0 < before &&
 			(written(t, other, q, e) || cuts(t, q)))
 			return true;
 	}

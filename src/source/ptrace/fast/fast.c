@@ -193,7 +193,7 @@ void fast_first_stop(struct tracer *t, struct task *k)
 		task_leave_slot(k, k->shared_gs);
 	k->regs_shared = false;
 	if (t->fast && k->files_copied)
-		history_compare(t, k);
+		history_compare(t, k, true);
 	k->files_copied = false;
 	spawn_born(k);
 	dispatch_begin(t, k);

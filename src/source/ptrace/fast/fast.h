@@ -381,7 +381,7 @@ void history_closed(struct tracer *t, struct task *k, int fd, uint64_t when);
 struct fd_open *history_of(struct tracer *t, struct task *k, int fd);
 void history_take_stock(struct tracer *t, struct task *k);
 void history_lose(struct tracer *t, struct task *k);
-void history_compare(struct tracer *t, struct task *k);
+void history_compare(struct tracer *t, struct task *k, bool others);
 void history_part(struct tracer *t, struct task *k);
 void history_look(struct tracer *t, struct task *k);
 void history_moved(struct tracer *t, struct fd_open *o, int64_t by);

@@ -94,6 +94,7 @@ struct twin {
 	uint32_t file;
 	unsigned asked;
 	bool unsure; /* it may be one that could not be asked */
+	bool anew;   /* ... as there is another one in its place by now */
 	struct fd_open *found, *at;
 	int differs; /* what was found out about the one at hand: compare() */
 };
@@ -110,6 +111,7 @@ static int compare(struct twin *w, const struct task *k, int fd)
 	int differs = (int)syscall(SYS_kcmp, w->k->tid, k->tid, KCMP_FILE, w->fd, fd);
 	bool other = closes_by_now(w->t->fast, k, fd);
 
+	w->anew |= other;
 	w->unsure |= other || (differs < 0 && errno == EPERM);
 	return other ? -1 : differs;
 }
@@ -173,7 +175,8 @@ static struct fd_open *add_open(
 		w.found->refs++;
 		fdtrack_give(k->files, fd, w.found);
 	} else {
-		new.loose = new.doubtful = w.unsure;
+		new.loose = w.unsure;
+		new.doubtful = w.anew;
 		fdtrack_open(t->fast->track, k->files, fd, &new);
 	}
 	return fdtrack_get(k->files, fd);
@@ -200,9 +203,10 @@ void history_seed(struct tracer *t, struct task *k, int fd, const struct fd_view
 		o = add_open(t, k, fd, v, since);
 	if (!o)
 		return;
-	o->offset = o->seeks && !uring_moves(t) ? after : OP_NO_OFFSET;
+	bool known = o->seeks && !o->doubtful && !uring_moves(t);
+	o->offset = known ? after : OP_NO_OFFSET;
 	o->epoch = t->fast->epoch;
-	o->loose = o->doubtful = false;
+	o->loose = o->doubtful;
 	o->flags = v->flags;
 }
 
@@ -413,7 +417,7 @@ bool history_contested(
 		for (; !is && at < head && q->t0 < r->t1;
 			at += rec_size(f, q), q = slot_rec(&other->slot, at))
 			is = uses(t, other, q, o);
-		if (at == head && q->state == REC_BEGUN && q->t0 < r->t1)
+		if (at == head && slot_is_open(&other->slot, q) && q->t0 < r->t1)
 			is |= uses(t, other, q, o);
 	}
 	if (r->t1 > o->busy) { /* the last to end, who may overlap with what is to come */
@@ -421,72 +425,6 @@ bool history_contested(
 		o->user = k->tid;
 	}
 	return is;
-}
-
-/* Another task that has the same there. */
-struct holder {
-	const struct task *than, *found;
-	const struct fd_open *o;
-	int fd;
-};
-
-static void is_holder(struct tracer *t, struct task *k, void *arg)
-{
-	struct holder *h = arg;
-
-	(void)t;
-	if (!h->found && k != h->than && holds(k, h->fd, h->o))
-		h->found = k;
-}
-
-/* Whether those whose table was copied may have opened the same file anew since: what
- * there is a position of would be another one. */
-static bool is_anew(struct tracer *t, struct holder *h)
-{
-	if (!h->o->seeks)
-		return false;
-	if (h->found && !holds(h->found, h->fd, h->o))
-		h->found = NULL;
-	if (!h->found)
-		tasks_each(t, is_holder, h);
-	return h->found && (syscall(SYS_kcmp, h->than->tid, h->found->tid, KCMP_FILE,
-				    h->fd, h->fd) > 0 ||
-				   closes_by_now(t->fast, h->found, h->fd));
-}
-
-/*
- * A copy of a table that others go on with, of a task that stands still: what they have
- * made of it since is not in the copy.
- */
-void history_compare(struct tracer *t, struct task *k)
-{
-	int last = k->files ? fdtrack_last(k->files) : -1;
-	struct holder h = { .than = k };
-	char path[48];
-	struct stat st;
-
-	for (int fd = 0; fd <= last; fd++) {
-		const struct fd_open *o = fdtrack_get(k->files, fd);
-		if (!o)
-			continue;
-		h.o = o;
-		h.fd = fd;
-		const struct file *f = names_file(t->names, o->file);
-		bool late = o->late.path;
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", k->tid, fd);
-		if (is_anew(t, &h) || stat(path, &st) < 0 ||
-			st.st_ino != (late ? o->late.inode : f->inode) ||
-			major(st.st_dev) != (late ? o->late.major : f->major) ||
-			minor(st.st_dev) != (late ? o->late.minor : f->minor))
-			fdtrack_close(t->fast->track, k->files, fd);
-	}
-}
-
-/* It has a table of its own from now on, and stands still. */
-void history_part(struct tracer *t, struct task *k)
-{
-	history_begin(t, k, k, false);
-	history_compare(t, k);
 }
 
 /* The same at a stop: those of the task itself can be asked. */

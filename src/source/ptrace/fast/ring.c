@@ -294,7 +294,7 @@ bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mar
 		uint64_t head = slot_head(&k->slot, &sane);
 		const struct fast_rec *r = slot_rec(&k->slot, head);
 		*mark += head;
-		if (r->state == REC_BEGUN && !fn(k, r, true, arg))
+		if (slot_is_open(&k->slot, r) && !fn(k, r, true, arg))
 			return false;
 		for (uint64_t at = k->slot.tail; at < head; at += rec_size(f, r)) {
 			r = slot_rec(&k->slot, at);

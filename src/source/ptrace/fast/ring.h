@@ -78,6 +78,15 @@ static inline bool slot_in_flight(const struct slot *s)
 	return r && r->state == REC_BEGUN && r->t0 > s->ended;
 }
 
+/* Whether the record at the head is of a call that is under way, or has ended in this
+ * moment: it is not counted yet. Before that there may be anything. */
+static inline bool slot_is_open(const struct slot *s, const struct fast_rec *r)
+{
+	uint32_t state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
+
+	return state == REC_BEGUN || (state == REC_ENDED && r->t0 > s->ended);
+}
+
 /* How far it has come when what is owed is paid. */
 static inline uint64_t slot_end(const struct slot *s)
 {
