@@ -55,7 +55,7 @@ static bool is_trapped(const struct task *k, const struct signal_state *s)
 static void look_at_mask(struct tracer *t, struct task *k, void *arg)
 {
 	struct trap_state *state = arg;
-	struct signal_state s;
+	struct signal_state s = { 0 };
 
 	(void)t;
 	if (k->space != state->space)
