@@ -123,11 +123,15 @@ static void by_position(void **state)
 	struct requests q = { 0 };
 
 	(void)state;
-	struct request *a = add(&q, 1, 1, 1);
-	requests_position(&q, a, true);
-	requests_position(&q, a, true);
+	const struct request what[] = {
+		{ .key = 1, .at = 1, .moves = 1 },
+		{ .key = 2, .at = 2, .moves = 3 }, /* by two positions: is one request */
+		{ .key = 3, .at = 3 },
+	};
+	assert_non_null(requests_put(&q, &what[0]));
 	assert_int_equal(q.positions, 1);
-	requests_position(&q, add(&q, 2, 2, 1), true);
+	assert_non_null(requests_put(&q, &what[1]));
+	assert_non_null(requests_put(&q, &what[2]));
 	assert_int_equal(q.positions, 2);
 	requests_done(NULL, &q, requests_find(&q, 1));
 	assert_int_equal(q.positions, 1);

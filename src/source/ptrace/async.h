@@ -25,8 +25,7 @@ struct request {
 	uint64_t at;     /* its place among those that were asked for */
 	bool wanted;     /* by -e */
 	bool silent;     /* is answered only if it fails */
-	bool positions;  /* goes by the position of a descriptor */
-	uint8_t moves;   /* likewise: bit i: op[i] does */
+	uint8_t moves;   /* bit i: op[i] goes by the position of its descriptor */
 	uint8_t changes; /* CHANGES_, besides what a write does */
 	int32_t direct;  /* fills this place among the registered files; -1: none */
 	int32_t place;   /* is about the file that will be there */
@@ -66,7 +65,6 @@ void requests_done(struct tracer *t, struct requests *q, struct request *r);
 /* Whether an answer at that time to the one may be one to the next of its key, which is
  * another. */
 bool requests_confused(const struct requests *q, const struct request *r, uint64_t now);
-void requests_position(struct requests *q, struct request *r, bool by);
 unsigned requests_undo(struct tracer *t, struct requests *q, uint64_t from, pid_t tid);
 void requests_fini(struct tracer *t, struct requests *q);
 

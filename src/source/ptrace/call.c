@@ -387,8 +387,6 @@ static void leave_op(
 			op->ret = op->want;
 		if (c->append && ret > 0 && op->offset != OP_NO_OFFSET)
 			op->offset = appended(t, k, ret);
-		for (int i = 0; i <= c->two; i++)
-			look_at_position(t, k, i, ret);
 	}
 	if (ret == -EINTR) {
 		k->held = *op;
@@ -440,6 +438,8 @@ void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now)
 		control_leave(t, k, ret);
 	} else if (!k->call.quiet && !was_answered(t, k, d, ret)) {
 		c->op[0].dur_ns = c->op[1].dur_ns = now - c->op[0].start_ns;
+		for (int i = 0; i <= c->two; i++)
+			look_at_position(t, k, i, ret);
 		if (t->countable && d->weight)
 			account(k, d, ret);
 		if (syscall_wanted(&t->want, c->op[0].call & OP_CALL))

@@ -57,13 +57,6 @@ struct request *requests_add(struct requests *q, uint64_t key)
 	return r;
 }
 
-/* Whether it goes by the position of its descriptor. */
-void requests_position(struct requests *q, struct request *r, bool by)
-{
-	q->positions += (unsigned)by - r->positions;
-	r->positions = by;
-}
-
 struct request *requests_put(struct requests *q, const struct request *what)
 {
 	struct request *r = requests_add(q, what->key);
@@ -75,15 +68,14 @@ struct request *requests_put(struct requests *q, const struct request *what)
 	r->next = next;
 	r->last = last;
 	r->used = true;
-	r->positions = false;
-	requests_position(q, r, what->positions);
+	q->positions += r->moves != 0;
 	return r;
 }
 
 static void give_back(struct tracer *t, struct requests *q, struct request *r)
 {
 	flight_ends(t, r);
-	requests_position(q, r, false);
+	q->positions -= r->moves != 0;
 	r->used = false;
 	r->next = q->unused;
 	q->unused = (unsigned)(r - q->all) + 1;

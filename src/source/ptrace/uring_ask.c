@@ -256,7 +256,6 @@ static void ask(struct asking *a, struct request *q, const struct io_uring_sqe *
 	q->changes = a->t->fast ? changes(a, s) : 0;
 	if (q->wanted || q->changes || (a->t->fast && is_transfer(&q->op[0])))
 		put(a, q, s);
-	q->positions = q->moves;
 	if (!a->noted)
 		flight_asked(a->t, a->k, q);
 	a->r->timeouts |= s->opcode == IORING_OP_TIMEOUT;
@@ -277,13 +276,13 @@ static void offer(struct asking *a, uint64_t number, const struct io_uring_sqe *
 	if (number < r->decoded || number - r->decoded >= r->noffers)
 		return;
 	if (o->number > r->decoded)
-		r->positions -= o->request.positions;
+		r->positions -= o->request.moves != 0;
 	*o = (struct offer){
 		.number = number + 1, .noted = a->noted, .dropped = s->opcode == NO_OPCODE
 	};
 	if (!o->dropped)
 		ask(a, &o->request, s);
-	r->positions += o->request.positions;
+	r->positions += o->request.moves != 0;
 }
 
 void uring_offer(struct tracer *t, struct task *k, struct uring *r, int64_t number,
@@ -311,7 +310,7 @@ static void take(struct tracer *t, struct uring *r, struct offer *o)
 	struct task *k = task_find(t, q->op[0].tid);
 
 	o->number = 0;
-	r->positions -= q->positions;
+	r->positions -= q->moves != 0;
 	if (o->dropped)
 		return;
 	if (k)

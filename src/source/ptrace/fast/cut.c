@@ -84,8 +84,8 @@ void cut_end(struct tracer *t, struct task *k, const struct fast_call *c, int64_
 
 	if (!k->call.cuts)
 		return;
-	if (c->role ==
-		ROLE_ENTER) { /* flight.c: who has appended meanwhile loses the end */
+	if (c->role == ROLE_ENTER) {
+		/* flight.c: who has appended meanwhile loses the end */
 		drain_task(t, k);
 		ends_leave(t, k);
 		look_around(t, k);

@@ -382,6 +382,7 @@ struct fd_open *history_of(struct tracer *t, struct task *k, int fd);
 void history_take_stock(struct tracer *t, struct task *k);
 void history_lose(struct tracer *t, struct task *k);
 void history_compare(struct tracer *t, struct task *k, bool others);
+bool history_holds(const struct task *k, int fd, const struct fd_open *o);
 void history_part(struct tracer *t, struct task *k);
 void history_look(struct tracer *t, struct task *k);
 void history_moved(struct tracer *t, struct fd_open *o, int64_t by);

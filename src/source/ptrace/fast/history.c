@@ -99,7 +99,7 @@ struct twin {
 	int differs; /* what was found out about the one at hand: compare() */
 };
 
-static bool holds(const struct task *k, int fd, const struct fd_open *o)
+bool history_holds(const struct task *k, int fd, const struct fd_open *o)
 {
 	return k && k->files && fdtrack_get(k->files, fd) == o;
 }
@@ -124,7 +124,7 @@ static void ask_holder(struct tracer *t, struct task *k, void *arg)
 
 	(void)t;
 	for (int fd = 0; w->differs < 0 && fd <= last; fd++) {
-		if (!holds(k, fd, w->at))
+		if (!history_holds(k, fd, w->at))
 			continue;
 		w->differs = compare(w, k, fd);
 		w->at->tid = k->tid;
@@ -146,7 +146,7 @@ static void is_twin(struct fd_open *o, void *arg)
 	const struct task *holder = o->tid ? task_find(w->t, o->tid) : NULL;
 	if (w->asked++ >= MANY)
 		w->unsure = true;
-	else if (holds(holder, o->fd, o))
+	else if (history_holds(holder, o->fd, o))
 		w->differs = compare(w, holder, o->fd);
 	if (w->differs < 0 && !w->unsure)
 		tasks_each(w->t, ask_holder, w);

@@ -18,17 +18,12 @@ struct holder {
 	bool others; /* there are some that may have had it */
 };
 
-static bool has(const struct task *k, const struct holder *h)
-{
-	return k->files && fdtrack_get(k->files, h->fd) == h->o;
-}
-
 static void is_holder(struct tracer *t, struct task *k, void *arg)
 {
 	struct holder *h = arg;
 
 	(void)t;
-	if (!h->found && k != h->than && has(k, h))
+	if (!h->found && k != h->than && history_holds(k, h->fd, h->o))
 		h->found = k;
 }
 
@@ -38,7 +33,7 @@ static bool is_anew(struct tracer *t, struct holder *h)
 {
 	if (!h->o->seeks)
 		return false;
-	if (h->found && !has(h->found, h))
+	if (h->found && !history_holds(h->found, h->fd, h->o))
 		h->found = NULL;
 	if (!h->found)
 		tasks_each(t, is_holder, h);

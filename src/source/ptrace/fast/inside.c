@@ -17,9 +17,10 @@ static void is_inside(struct tracer *t, struct task *k, void *arg)
 	const struct call *c = &k->call;
 
 	(void)t;
-	for (int n = 0;
-		k != i->than && k->files && c->row >= 0 && !c->quiet && n <= c->two; n++)
-		if (c->op[n].fd >= 0 && fdtrack_get(k->files, c->op[n].fd) == i->o)
+	if (k == i->than || c->row < 0 || c->quiet)
+		return;
+	for (int n = 0; n <= c->two; n++)
+		if (history_holds(k, c->op[n].fd, i->o))
 			i->tid = k->tid;
 }
 
