@@ -1,11 +1,12 @@
 /*
  * quits - a program whose threads read all the time, and which begins to judge its calls,
- * or to handle SIGSYS, in the middle of that
+ * to handle SIGSYS, or to use low memory for itself, in the middle of that
  *
  *   quits HOW MS
  *
- * HOW: filter, tsync (a filter for all threads at once), sigsys, or dispatch. After half
- * of the milliseconds; prints good after all of them.
+ * HOW: filter, tsync (a filter for all threads at once), sigsys, dispatch, or what is
+ * done with that memory: unmap, map or protect. After half of the milliseconds; prints
+ * good after all of them. One of the threads waits for the end of all that time.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -28,7 +30,8 @@
 
 enum { READERS = 2, MANY = 500, SIZE = 64 };
 
-static int zero;
+static int zero, ends[2];
+static char *mapped, *mapped_end;
 
 static long now_ms(void)
 {
@@ -54,6 +57,13 @@ static void *reader(void *arg)
 	return arg;
 }
 
+static void *waiter(void *arg)
+{
+	char byte;
+
+	return read(ends[0], &byte, 1) == 1 && byte == 'x' ? arg : NULL;
+}
+
 static void handler(int sig)
 {
 	(void)sig;
@@ -74,10 +84,43 @@ static int filter(unsigned flags)
 	       syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
 }
 
+/* Where a program that is not linked for it has nothing. */
+static int use_memory(const char *how)
+{
+	enum { FROM = 0x68000000, LEN = 0x18000000, STEP = 64 * 1024 };
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
+	char *at = (char *)(intptr_t)FROM;
+
+	if (!strcmp(how, "unmap"))
+		return munmap(at, LEN);
+	if (!strcmp(how, "protect")) {
+		for (size_t i = 0; i < LEN; i += STEP)
+			(void)mprotect(at + i, STEP, PROT_NONE);
+		return 0;
+	}
+	mapped = mmap(at, LEN, PROT_READ | PROT_WRITE, flags, -1, 0);
+	for (size_t i = 0; mapped == at && i < LEN; i += STEP)
+		mapped[i] = 'x';
+	mapped_end = at + LEN;
+	return mapped != at;
+}
+
+static int used(void)
+{
+	enum { STEP = 64 * 1024 };
+
+	for (char *at = mapped; at != mapped_end; at += STEP)
+		if (*at != 'x')
+			return 0;
+	return 1;
+}
+
 static int begin(const char *how)
 {
 	static char selector;
 
+	if (!strcmp(how, "unmap") || !strcmp(how, "map") || !strcmp(how, "protect"))
+		return use_memory(how);
 	if (!strcmp(how, "sigsys"))
 		return signal(SIGSYS, handler) == SIG_ERR;
 	if (!strcmp(how, "dispatch"))
@@ -88,6 +131,7 @@ static int begin(const char *how)
 int main(int argc, char **argv)
 {
 	pthread_t t;
+	void *waited = NULL;
 
 	if (argc != 3)
 		return 2;
@@ -95,6 +139,8 @@ int main(int argc, char **argv)
 	zero = open("/dev/zero", O_RDONLY);
 	for (int i = 0; i < READERS; i++)
 		pthread_create(&t, NULL, reader, NULL);
+	if (pipe(ends) || pthread_create(&t, NULL, waiter, &zero))
+		return 5;
 	for (long at = 0; at < ms; at = now_ms() - begun) {
 		read_many();
 		if (at < ms / 2 || done++)
@@ -102,6 +148,9 @@ int main(int argc, char **argv)
 		if (begin(argv[1]))
 			return 4;
 	}
+	if (write(ends[1], "x", 1) != 1 || pthread_join(t, &waited) || waited != &zero ||
+		!used())
+		return 6;
 	puts("good");
 	fflush(stdout);
 	_exit(0);

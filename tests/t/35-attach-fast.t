@@ -147,6 +147,7 @@ EOP
 for sent in before while; do
 	for how in take unblock; do
 		case $how in take) want="0 good" ;; *) want="159 " ;; esac
+		case $sent in before) reason="has SIGSYS pending" ;; *) reason="blocks SIGSYS" ;; esac
 		for long in 0.6 5; do
 			rm -f ready; /usr/bin/python3 pended.py $sent $how >pended.txt & pid=$!
 			while [ ! -s ready ]; do sleep 0.02; done
@@ -155,15 +156,47 @@ for sent in before while; do
 			{ wait $pid; st=$?; } 2>/dev/null
 			wait $tracer
 			is "SIGSYS waits, sent $sent it is attached for $long s: $how" "$st $(cat pended.txt) $(json pended.json "$all_verified"' and j["run"]["fast_path"]["reason"]')" \
-				"$want process $pid has SIGSYS pending"
+				"$want process $pid $reason"
 		done
 	done
 done
 rm -f ready
 
-# It begins to judge its calls, or to handle SIGSYS, while its threads run in patched code:
-# that is put back below them.
-for how in filter tsync sigsys dispatch; do
+# It sets a mask that SIGSYS is one of few in, or the only one of all not in, by a call that
+# does not stop any more.
+cat >masks.py <<'EOP'
+import os, signal, sys, time
+how, mask = sys.argv[1], signal.pthread_sigmask
+every, rest = set(range(1, 65)) - {32, 33}, {signal.SIGKILL, signal.SIGSTOP}
+zero = os.open("/dev/zero", os.O_RDONLY)
+open("ready", "w").write("x")
+end = time.time() + 0.8
+while time.time() < end:
+    os.read(zero, 1); mask(signal.SIG_BLOCK, every); mask(signal.SIG_SETMASK, [signal.SIGUSR1])
+want = every - {signal.SIGSYS} if how == "but" else {signal.SIGUSR1, signal.SIGSYS}
+mask(signal.SIG_SETMASK if how == "but" else signal.SIG_BLOCK, want)
+for _ in range(200): os.read(zero, 1)
+assert mask(signal.SIG_BLOCK, []) == want - rest, mask(signal.SIG_BLOCK, [])
+print("set", flush=True)
+os.kill(os.getpid(), signal.SIGSYS)
+for _ in range(200): os.read(zero, 1)
+assert signal.sigpending() == {signal.SIGSYS}
+print(signal.sigtimedwait([signal.SIGSYS], 1).si_signo)
+EOP
+for how in among but; do
+	case $how in among) want="0 set 31 " ;; *) want="159 set " ;; esac
+	rm -f ready; /usr/bin/python3 masks.py $how >masks.txt & pid=$!
+	while [ ! -s ready ]; do sleep 0.02; done
+	timeout 10 "$IOPS" attach -q --json -o masks.json $pid
+	{ wait $pid; st=$?; } 2>/dev/null
+	is "a mask that has SIGSYS $how few others" "$st $(tr '\n' ' ' <masks.txt)$(json masks.json "$all_verified"' and j["run"]["fast_path"]["operations"] > 100')" "${want}True"
+	is "... is said to be why" "$(json masks.json 'j["run"]["fast_path"]["reason"]')" "process $pid handles or blocks SIGSYS, or filters its calls"
+done
+rm -f ready
+
+# It begins to judge its calls, to handle SIGSYS, or to use the memory where our pages are,
+# while its threads run in patched code: that is put back below them.
+for how in filter tsync sigsys dispatch unmap map protect; do
 	all_found=''
 	for _ in 1 2 3 4 5; do
 		"$HELP/quits" $how 1000 >quits.txt & pid=$!
@@ -263,7 +296,7 @@ rmdir "$group" 2>/dev/null
 begin -b 6 4
 for _ in 1 2 3 4 5; do timeout 10 "$IOPS" attach -q -d 0.1 -o /dev/null $pid; done
 wait $pid
-is "SIGSYS is blocked" "$(tail -n 1 mixed.txt)" good
+is "most signals are blocked, SIGSYS with them" "$(tail -n 1 mixed.txt)" good
 
 # A child whose memory was copied while another thread's calls were being patched: more
 # than 20 times, and for six seconds.

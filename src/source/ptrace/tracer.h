@@ -214,8 +214,6 @@ struct task {
 	bool dispatched;    /* its calls raise SIGSYS, but those of the hook */
 	bool aside;         /* and but the one at hand, which stops twice */
 	bool met;           /* ... and stands before that which has raised one */
-	bool unblocked;     /* it had SIGSYS blocked */
-	uint64_t mask;      /* ... in this, without that */
 	enum asks asks_handler; /* the one at hand is about our handler of SIGSYS: */
 	uint64_t act, old;      /* its arguments */
 	uint64_t led, led_head; /* from where, and where its ring was then */

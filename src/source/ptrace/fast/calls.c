@@ -186,6 +186,9 @@ static const short special[] = { SYS_clone, SYS_fork, SYS_vfork, SYS_clone3, SYS
 static const short waits[] = { SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2,
 	SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents };
 
+/* Those that may take away what is ours. */
+static const short mapping[] = { SYS_mmap, SYS_munmap, SYS_mprotect };
+
 /*
  * What the entry of a request tells the whole of, by its number. Else there is more in
  * memory, or it changes descriptors.
@@ -320,6 +323,9 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 	if (row[SYS_stat] >= 0 && !syscall_traced(want, (unsigned)row[SYS_stat]))
 		f->shape[SYS_execve] = SHAPE_EXEC;
 	f->shape[SYS_rt_sigprocmask] = f->guards ? SHAPE_SPARE : SHAPE_MASK;
+	for (unsigned i = 0; f->guards && i < sizeof(mapping) / sizeof(*mapping); i++)
+		if (f->shape[mapping[i]] == SHAPE_FREE)
+			f->shape[mapping[i]] = SHAPE_SPACE;
 	f->shape[SYS_rt_sigaction] = SHAPE_ACTION;
 	for (unsigned i = 0; i < sizeof(waits) / sizeof(*waits); i++)
 		if (f->shape[waits[i]] == SHAPE_FREE)

@@ -22,7 +22,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
-#include <linux/prctl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -30,37 +29,13 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-/* linux/ptrace.h, signal.h: newer than the C library may be. */
-static const enum __ptrace_request SET_DISPATCH = 0x4210, GET_DISPATCH = 0x4211;
+/* signal.h: newer than the C library may be. */
 enum { USER_DISPATCH = 2 };
 /* Signals of a site: a patch takes as long as some of them; where others may run there,
  * as many more, and one for each that is asked. */
 enum { PATCH_AT = 2, PATCH_AMONG = 8 };
-
-struct dispatch_config {
-	uint64_t mode, selector, offset, len;
-};
-
-static int switch_on(const struct tracer *t, struct task *k)
-{
-	struct dispatch_config on = {
-		.mode = 1, .offset = HOOK_AT, .len = TABLES_AT - HOOK_AT
-	};
-
-	if (t->fast->guards)
-		on.selector = GUARD_AT + (uint64_t)launch_guard_byte(getpid());
-	return ptrace(SET_DISPATCH, k->tid, sizeof(on), &on) < 0 ? -errno : 0;
-}
-
-static void switch_off(struct task *k)
-{
-	struct dispatch_config off = { .mode = 0 };
-
-	ptrace(SET_DISPATCH, k->tid, sizeof(off), &off);
-}
 
 /* All that an address space needs, before anything is dispatched. */
 static void prepare(struct tracer *t, struct task *k)
@@ -106,10 +81,9 @@ static void prepare(struct tracer *t, struct task *k)
 /* Of a task that stands still: whether the kernel lets us. */
 bool dispatch_can(const struct task *k)
 {
-	struct dispatch_config now;
 	uint64_t mask;
 
-	return ptrace(GET_DISPATCH, k->tid, sizeof(now), &now) >= 0 && !now.mode &&
+	return !dispatch_state(k) &&
 	       !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) &&
 	       !handler_is_odd(mask);
 }
@@ -117,7 +91,7 @@ bool dispatch_can(const struct task *k)
 /* Its calls stop as there is a filter, or each of them. */
 void dispatch_no_more(struct task *k)
 {
-	switch_off(k);
+	dispatch_off(k);
 	k->dispatched = k->aside = false;
 	k->sysmode = !k->filtered;
 }
@@ -126,22 +100,21 @@ void dispatch_no_more(struct task *k)
  */
 static bool may_begin(struct tracer *t, struct task *k)
 {
-	struct dispatch_config now;
-
 	if (t->launch)
 		return true;
-	if (ptrace(GET_DISPATCH, k->tid, sizeof(now), &now) < 0) {
-		t->dispatch = errno == ESRCH;
+	const int state = dispatch_state(k);
+	if (state < 0) {
+		t->dispatch = state == -ESRCH;
 		if (!t->dispatch)
 			snprintf(t->no_patch, sizeof(t->no_patch),
 				"attach needs Linux 6.4 or newer");
 		return false;
 	}
 	bool filtered = tracee_is_filtered(k->tid);
-	if (now.mode || filtered)
+	if (state || filtered)
 		fast_left(t, k,
 			filtered ? "has a seccomp filter" : "dispatches its own calls");
-	return !now.mode && !filtered;
+	return !state && !filtered;
 }
 
 static bool begin(struct tracer *t, struct task *k)
@@ -152,7 +125,7 @@ static bool begin(struct tracer *t, struct task *k)
 	if (k->space->state == SPACE_COLD)
 		prepare(t, k);
 	if (k->space->state != SPACE_READY || !handler_is_there(t, k) ||
-		(t->fast->guards && !handler_unblock(t, k)) || switch_on(t, k) < 0)
+		(t->fast->guards && !handler_unblock(t, k)) || dispatch_on(t, k) < 0)
 		return false;
 	if (!t->fast->guards)
 		task_hook(t, k); /* it makes calls at once, as a thread does */
@@ -206,27 +179,10 @@ void dispatch_exec(struct tracer *t, struct task *k)
 		return;
 	k->process->renewed = t->fast->guards;
 	k->process->guarded = false;
-	k->dispatched = k->aside = k->unblocked = k->sysmode = false;
+	k->dispatched = k->aside = k->sysmode = false;
 	if (k->filtered)
 		return;
 	ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
-}
-
-/* A program that wants the signal or the dispatch for itself, or judges its calls. */
-static bool is_rival(
-	const struct tracer *t, const struct task *k, const struct user_regs_struct *r)
-{
-	switch (r->orig_rax) {
-	case SYS_rt_sigprocmask:
-		return handler_sets_mask(t, k, r);
-	case SYS_rt_sigaction:
-		return handler_sets(t, k, r);
-	case SYS_prctl:
-		return r->rdi == PR_SET_SECCOMP || r->rdi == PR_SET_SYSCALL_USER_DISPATCH;
-	case SYS_seccomp:
-		return r->rdi <= 1; /* SECCOMP_SET_MODE_STRICT, _FILTER */
-	}
-	return false;
 }
 
 /*
@@ -251,33 +207,13 @@ static int hand_over(struct tracer *t, struct task *k)
 	return 0;
 }
 
-/* Of a process attached to: nothing of ours stays in its memory. 0 or -ESRCH. */
-static int clear(struct tracer *t, struct task *k, uint64_t at)
-{
-	struct stand s;
-
-	fast_left(t, k, "handles SIGSYS, or filters its calls");
-	switch_off(k); /* the hook may be gone by now: calls are made from elsewhere */
-	if (stand_anywhere(t, k, &s) < 0)
-		return -ESRCH;
-	if (handler_set(t, k, &s, OWN_AT) == -ESRCH)
-		return -ESRCH;
-	stand_same(k, &s);
-	k->process->own[0] = 0; /* it is for the program itself again */
-	k->space->quit = true;
-	if (patch_undo(t, k, at) == -ESRCH)
-		return -ESRCH;
-	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
-	return 0;
-}
-
 /*
  * Before its call: nothing of its memory is dispatched any more. Where no filter can be
  * put in its place each call stops, and what is patched goes on noting. 0 or -ESRCH.
  */
-static int quit(struct tracer *t, struct task *k, uint64_t at)
+static int quit(struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
-	int err = t->launch ? hand_over(t, k) : clear(t, k, at);
+	int err = t->launch ? hand_over(t, k) : rival_clear(t, k, r);
 
 	if (!err || err == -ESRCH)
 		return err;
@@ -325,7 +261,7 @@ void dispatch_aside(struct task *k)
 {
 	if (!k->dispatched)
 		return;
-	switch_off(k);
+	dispatch_off(k);
 	k->aside = true;
 }
 
@@ -435,7 +371,7 @@ static void begin_history(struct tracer *t, struct task *k)
 /* Such a child goes on for itself. At the stop of a call, which is made as it is. */
 void dispatch_adopt(struct tracer *t, struct task *k)
 {
-	if (k->space->quit || switch_on(t, k) < 0)
+	if (k->space->quit || dispatch_on(t, k) < 0)
 		return;
 	k->dispatched = true;
 	begin_history(t, k);
@@ -469,8 +405,8 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return to_filters(t, k);
 	if (k->space->quit || t->stopping || info->si_arch != AUDIT_ARCH_X86_64)
 		return 0;
-	if (!k->space->locked && is_rival(t, k, r))
-		return quit(t, k, r->rip - 2);
+	if (!k->space->locked && rival_is(t, k, r))
+		return quit(t, k, r);
 	if (!k->space->locked && strays(t, k) && (to_filters(t, k) < 0 || k->space->quit))
 		return k->space->quit ? 0 : -ESRCH;
 	const uint64_t arg[] = { r->rdi, r->rsi, r->rdx, r->r10 };
@@ -555,9 +491,13 @@ void dispatch_again(struct tracer *t, struct task *k)
 		return;
 	k->aside = false;
 	handler_show_own(t, k);
+	if (k->dispatched && k->space->quit) {
+		dispatch_no_more(k);
+		return;
+	}
 	/* A child that goes on so that its parent can stop is seen to its end. */
 	if (k->dispatched && (!t->stopping || k->lender))
-		switch_on(t, k);
+		dispatch_on(t, k);
 }
 
 /* Whether there is something of ours in its memory. */
@@ -594,7 +534,7 @@ void dispatch_leave(struct tracer *t, struct task *k)
 		return;
 	mend_home(t, k);
 	if (k->dispatched)
-		switch_off(k);
+		dispatch_off(k);
 	k->dispatched = k->aside = false;
-	handler_block(k);
+	handler_keep_mask(k);
 }

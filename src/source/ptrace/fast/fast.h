@@ -16,6 +16,8 @@
  *   pass.c     calls that need nothing of ours after all
  *   spawn.c    children of what is dispatched, and what they run
  *   handler.c  our handler of SIGSYS, and what the target sees of that signal
+ *   switch.c   syscall user dispatch on and off
+ *   rival.c    what a program does that dispatch cannot stand beside
  *   faults.c   what the target does about faults, kept from ours; refuse.c, see there
  *   guard.c    that nothing is dispatched when the tracer is dead
  *   life.c     what every task begins and ends with
@@ -173,6 +175,7 @@ struct space {
 	struct rings *rings;
 	size_t mapped;    /* bytes of theirs that it has, from the first slot on */
 	bool hooked;      /* the hook is there, and what lies before it */
+	bool taken;       /* ... no more: the program has put something else there */
 	struct map index; /* address of a site -> its number plus 1 */
 	struct site *site;
 	unsigned nsites, cap;
@@ -522,7 +525,6 @@ int fault_undo(struct tracer *t, struct task *k, int sig);
 bool handler_may_raise(struct tracer *t, const struct task *k);
 int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action);
 bool handler_unblock(struct tracer *t, struct task *k);
-bool handler_block(struct task *k);
 bool handler_keep_mask(struct task *k);
 bool handler_waited(struct task *k);
 bool handler_is_odd(uint64_t mask);
@@ -533,8 +535,17 @@ void handler_pass_on(struct tracer *t, struct task *k);
 bool handler_is_one(uint64_t handler);
 bool handler_sets(
 	const struct tracer *t, const struct task *k, const struct user_regs_struct *r);
-bool handler_sets_mask(
+bool handler_sets_mask(const struct task *k, const struct user_regs_struct *r);
+
+/* switch.c: see there. */
+int dispatch_on(const struct tracer *t, const struct task *k);
+void dispatch_off(const struct task *k);
+int dispatch_state(const struct task *k);
+
+/* rival.c: see there. */
+bool rival_is(
 	const struct tracer *t, const struct task *k, const struct user_regs_struct *r);
+int rival_clear(struct tracer *t, struct task *k, const struct user_regs_struct *r);
 
 /* pass.c, spawn.c: see there. */
 int pass_call(struct tracer *t, struct task *k, struct user_regs_struct *r);

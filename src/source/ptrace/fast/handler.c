@@ -99,27 +99,6 @@ void handler_pass_on(struct tracer *t, struct task *k)
 	stand_back(t, k, &s);
 }
 
-/* From now on a blocked signal is not reset to its default when it is raised. false: one
- * waits, which it would get then. */
-bool handler_unblock(struct tracer *t, struct task *k)
-{
-	struct signal_state s;
-	uint64_t mask;
-
-	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 ||
-		!(mask & sigsys))
-		return true;
-	if (tracee_signal(k->tid, SIGSYS, &s) < 0 || s.pending) {
-		fast_left(t, k, "has SIGSYS pending");
-		return false;
-	}
-	mask &= ~sigsys;
-	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
-	k->unblocked = k->seized;
-	k->mask = mask;
-	return true;
-}
-
 /* Whether only our handler keeps it from being ignored. */
 bool fast_ignores(const struct tracer *t, const struct task *k, int sig)
 {
@@ -136,8 +115,10 @@ bool handler_is_one(uint64_t handler)
 static bool is_full(uint64_t mask)
 {
 	enum { FEW = 8 }; /* as in hook.S */
+	const uint64_t never = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1)
+								      << (SIGSTOP - 1);
 
-	return __builtin_popcountll(~mask) <= FEW;
+	return __builtin_popcountll(~mask & ~never) <= FEW;
 }
 
 /* A mask that we could not put back, as it says of SIGSYS what it does not say of others.
@@ -145,6 +126,29 @@ static bool is_full(uint64_t mask)
 bool handler_is_odd(uint64_t mask)
 {
 	return !(mask & sigsys) == is_full(mask);
+}
+
+/* From now on a blocked signal is not reset to its default when it is raised. false: that
+ * could not be put back; or one waits, which it would get then. */
+bool handler_unblock(struct tracer *t, struct task *k)
+{
+	struct signal_state s;
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 ||
+		!(mask & sigsys))
+		return true;
+	if (tracee_signal(k->tid, SIGSYS, &s) < 0 || s.pending) {
+		fast_left(t, k, "has SIGSYS pending");
+		return false;
+	}
+	if (handler_is_odd(mask)) {
+		fast_left(t, k, "blocks SIGSYS");
+		return false;
+	}
+	mask &= ~sigsys;
+	ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
+	return true;
 }
 
 /* A handler of SIGSYS of its own; or that it is to be ignored, where we have none. */
@@ -159,37 +163,19 @@ bool handler_sets(
 }
 
 /* Its mask, of which that signal is a part that matters. */
-bool handler_sets_mask(
-	const struct tracer *t, const struct task *k, const struct user_regs_struct *r)
+bool handler_sets_mask(const struct task *k, const struct user_regs_struct *r)
 {
 	uint64_t set = 0;
 
-	return t->launch && r->rdi != SIG_UNBLOCK && r->rsi &&
+	return r->rdi != SIG_UNBLOCK && r->rsi &&
 	       task_read(k, r->rsi, &set, sizeof(set)) == sizeof(set) &&
 	       handler_is_odd(set);
 }
 
 /*
- * When we leave: it is blocked again by who has the mask yet that it had been in, or
- * blocks nearly all: so do those that came meanwhile, with the mask of whoever made them.
- * Whether it is.
- */
-bool handler_block(struct task *k)
-{
-	bool was = k->unblocked;
-	uint64_t mask;
-
-	k->unblocked = false;
-	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 || mask & sigsys ||
-		((!was || mask != k->mask) && !is_full(mask | sigsys)))
-		return false;
-	mask |= sigsys;
-	return !ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
-}
-
-/*
- * The signal was raised while it was blocked: then the kernel has unblocked it. Who
- * blocks nearly all has blocked that too. Whether that was so.
+ * The signal was raised while it was blocked, and the kernel has unblocked it for that;
+ * or we have, for as long as we are here. Who blocks nearly all has blocked that too.
+ * Whether that was so.
  */
 bool handler_keep_mask(struct task *k)
 {
@@ -236,8 +222,8 @@ int handler_keep(struct tracer *t, struct task *k)
 	uint16_t call = 0;
 
 	ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask);
-	if ((!mask && !k->unblocked) || k->space->locked ||
-		tracee_signal(k->tid, SIGSYS, &now) < 0 || now.caught ||
+	if (!mask || k->space->locked || tracee_signal(k->tid, SIGSYS, &now) < 0 ||
+		now.caught ||
 		tracee_read(k->tid, s.call_at, &call, sizeof(call)) != sizeof(call) ||
 		memcmp(&call, hook_free_sys, sizeof(call)) != 0 ||
 		stand_begin(t, k, &s) < 0)

@@ -74,6 +74,20 @@
 	movq	%rax, R_NEW_STATX(%r11)
 .endm
 
+/* handler.c: whether all but a few signals are in rcx, and SIGSYS likewise. Clobbers rax,
+   rdx. */
+.macro odd_mask
+	movq	%rcx, %rdx
+	notq	%rdx
+	andq	$~0x40100, %rdx		/* SIGKILL, SIGSTOP, which are never blocked */
+	popcntq	%rdx, %rdx
+	cmpl	$9, %edx
+	setb	%al
+	btl	$30, %ecx
+	setc	%dl
+	cmpb	%dl, %al
+.endm
+
 	.balign 64
 hook_code:
 hook_pass:	/* not one of ours, or no room: the stub makes the call, and may stop */
@@ -97,6 +111,7 @@ hook_wait:
 hook_beyond:
 	cmpl	$SHAPE_DUPS-0x100, %edx
 	jb	hook_spare
+	ja	hook_space
 	movl	$SHAPE_PLAIN, %edx
 	testl	%esi, %esi		/* F_DUPFD */
 	jz	hook_record
@@ -105,6 +120,16 @@ hook_beyond:
 	cmpl	$1030, %esi		/* F_DUPFD_CLOEXEC */
 	jne	hook_free
 	jmp	hook_record
+
+hook_space:	/* what is ours is not to be taken unseen: rival.c */
+	testq	%rdi, %rdi
+	jz	hook_free
+	cmpq	$WINDOW_END, %rdi
+	jae	hook_free
+	leaq	(%rdi,%rsi), %rcx
+	cmpq	$WINDOW_AT, %rcx
+	jbe	hook_free
+	jmp	hook_pass
 
 hook_move:	/* code perhaps, which is to be as it was: patch_moves() */
 	cmpl	$SHAPE_LIMIT-0x100, %edx
@@ -141,15 +166,8 @@ hook_other:
 hook_mask_at:
 	movq	(%rsi), %rcx
 hook_mask_end:
-	movq	%rcx, %rdx
-	notq	%rdx
-	popcntq	%rdx, %rdx
-	cmpl	$9, %edx		/* handler.c: full or not, and SIGSYS likewise */
-	setb	%al
-	shrl	$30, %ecx
-	xorb	%al, %cl
-	testb	$1, %cl
-	jnz	hook_pass
+	odd_mask
+	jne	hook_pass
 hook_free:	/* nobody cares for it: made from here, where nothing makes it stop */
 	restore_flags
 	movq	CTL(C_RAX), %rax
@@ -221,6 +239,8 @@ hook_spare:
 hook_spare_at:
 	movq	(%rsi), %rcx
 hook_spare_end:
+	odd_mask
+	jne	hook_pass
 	btrq	$30, %rcx		/* SIGSYS */
 	jnc	hook_free
 	movq	%rcx, CTL(C_SET)

@@ -99,6 +99,7 @@
 #define SHAPE_EVENTS  0x87 /* likewise, and what is answered in argument 0 behind it */
 #define SHAPE_SPARE   0x88 /* as free, but a mask is set without SIGSYS */
 #define SHAPE_DUPS    0x89 /* as free, but for what shape_returns() says of it */
+#define SHAPE_SPACE   0x8a /* ... unless what is ours may be among arguments 0 and 1 */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00

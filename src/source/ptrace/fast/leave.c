@@ -54,7 +54,7 @@ static bool has_memory(const struct task *k)
 {
 	char byte;
 
-	return tracee_read(k->tid, HOOK_AT, &byte, 1) == 1;
+	return !k->space->taken && tracee_read(k->tid, HOOK_AT, &byte, 1) == 1;
 }
 
 /* -ESRCH: it has been killed. */
@@ -112,7 +112,7 @@ void fast_met(struct tracer *t, struct task *k, int sig)
 {
 	if (sig != SIGSYS || !t->fast || !k->dispatched)
 		return;
-	if (!(t->fast->guards ? handler_block(k) : handler_waited(k)))
+	if (!(t->fast->guards ? handler_keep_mask(k) : handler_waited(k)))
 		return;
 	fast_left(t, k, "has SIGSYS pending");
 	dispatch_no_more(k);

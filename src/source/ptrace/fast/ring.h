@@ -42,7 +42,7 @@ static inline bool shape_returns(uint8_t shape, uint64_t arg1)
 	if (shape == SHAPE_DUPS)
 		return (int)arg1 == F_DUPFD || (int)arg1 == F_DUPFD_CLOEXEC ||
 		       (int)arg1 == F_SETFL;
-	return shape != SHAPE_FREE && shape != SHAPE_WAIT && shape != SHAPE_SPARE;
+	return shape != SHAPE_FREE && shape != SHAPE_WAIT;
 }
 
 struct rings *rings_new(struct grave *grave, int fd, size_t size);

@@ -55,6 +55,7 @@ struct space *space_copy(struct space *of)
 	s->rings = of->rings ? rings_get(of->rings) : NULL;
 	s->mapped = of->mapped;
 	s->hooked = of->hooked;
+	s->taken = of->taken;
 	return s;
 }
 

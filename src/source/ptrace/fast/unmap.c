@@ -13,7 +13,8 @@ int stand_unmap(struct tracer *t, struct task *k, const struct stand *s, uint64_
 	return stand_make(t, k, s, SYS_munmap, arg);
 }
 
-/* All of it, or what there is if that was not to be all. -ESRCH: the task was killed. */
+/* All of it, or what there is if that was not to be all; but nothing that the program has
+ * put in its place. -ESRCH: the task was killed. */
 int space_unmap(struct tracer *t, struct task *k, const struct stand *s)
 {
 	const struct space *sp = k->space;
@@ -21,6 +22,8 @@ int space_unmap(struct tracer *t, struct task *k, const struct stand *s)
 
 	for (unsigned i = 0; !err && i < sp->nstubs; i++)
 		err = stand_unmap(t, k, s, sp->stubs[i].at, 4096);
+	if (sp->taken)
+		return err;
 	if (!err && sp->mapped)
 		err = stand_unmap(t, k, s, SLOTS_AT, sp->mapped);
 	if (!err && sp->hooked)
