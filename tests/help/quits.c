@@ -5,8 +5,9 @@
  *   quits HOW MS
  *
  * HOW: filter, tsync (a filter for all threads at once), sigsys, dispatch, or what is
- * done with that memory: unmap, map or protect. After half of the milliseconds; prints
- * good after all of them. One of the threads waits for the end of all that time.
+ * done with that memory: unmap, map or protect; or gap, and then without threads: map
+ * where it finds something near its code that can be run and is of no file. After half of
+ * the milliseconds; prints good after all of them. One of the threads waits for that.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -29,6 +30,7 @@
 #endif
 
 enum { READERS = 2, MANY = 500, SIZE = 64 };
+enum { LOW = 0x68000000, LOW_LEN = 0x18000000, STEP = 64 * 1024 };
 
 static int zero, ends[2];
 static char *mapped, *mapped_end;
@@ -87,28 +89,53 @@ static int filter(unsigned flags)
 /* Where a program that is not linked for it has nothing. */
 static int use_memory(const char *how)
 {
-	enum { FROM = 0x68000000, LEN = 0x18000000, STEP = 64 * 1024 };
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE;
-	char *at = (char *)(intptr_t)FROM;
+	char *at = (char *)(intptr_t)LOW;
 
 	if (!strcmp(how, "unmap"))
-		return munmap(at, LEN);
+		return munmap(at, LOW_LEN);
 	if (!strcmp(how, "protect")) {
-		for (size_t i = 0; i < LEN; i += STEP)
+		for (size_t i = 0; i < LOW_LEN; i += STEP)
 			(void)mprotect(at + i, STEP, PROT_NONE);
 		return 0;
 	}
-	mapped = mmap(at, LEN, PROT_READ | PROT_WRITE, flags, -1, 0);
-	for (size_t i = 0; mapped == at && i < LEN; i += STEP)
+	mapped = mmap(at, LOW_LEN, PROT_READ | PROT_WRITE, flags, -1, 0);
+	for (size_t i = 0; mapped == at && i < LOW_LEN; i += STEP)
 		mapped[i] = 'x';
-	mapped_end = at + LEN;
+	mapped_end = at + LOW_LEN;
 	return mapped != at;
+}
+
+/* Whatever is in the way. */
+static int use_gap(void)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+	unsigned long from, to, at = 0, end = 0;
+	char line[512], mode[8], path[256];
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	while (f && fgets(line, sizeof(line), f)) {
+		int n = sscanf(
+			line, "%lx-%lx %7s %*s %*s %*s %255s", &from, &to, mode, path);
+		if (n != 3 || strcmp(mode, "r-xp") || from - LOW < LOW_LEN)
+			continue;
+		at = from;
+		end = to;
+	}
+	if (f)
+		fclose(f);
+	if (!at)
+		return 0;
+	mapped = mmap((void *)at, end - at, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (mapped != (char *)at)
+		return 1;
+	*mapped = 'x';
+	mapped_end = mapped + STEP;
+	return 0;
 }
 
 static int used(void)
 {
-	enum { STEP = 64 * 1024 };
-
 	for (char *at = mapped; at != mapped_end; at += STEP)
 		if (*at != 'x')
 			return 0;
@@ -119,6 +146,8 @@ static int begin(const char *how)
 {
 	static char selector;
 
+	if (!strcmp(how, "gap"))
+		return use_gap();
 	if (!strcmp(how, "unmap") || !strcmp(how, "map") || !strcmp(how, "protect"))
 		return use_memory(how);
 	if (!strcmp(how, "sigsys"))
@@ -130,16 +159,17 @@ static int begin(const char *how)
 
 int main(int argc, char **argv)
 {
-	pthread_t t;
 	void *waited = NULL;
+	pthread_t t;
 
 	if (argc != 3)
 		return 2;
+	const int threads = strcmp(argv[1], "gap") != 0;
 	long begun = now_ms(), ms = atol(argv[2]), done = 0;
 	zero = open("/dev/zero", O_RDONLY);
-	for (int i = 0; i < READERS; i++)
+	for (int i = 0; threads && i < READERS; i++)
 		pthread_create(&t, NULL, reader, NULL);
-	if (pipe(ends) || pthread_create(&t, NULL, waiter, &zero))
+	if (threads && (pipe(ends) || pthread_create(&t, NULL, waiter, &zero)))
 		return 5;
 	for (long at = 0; at < ms; at = now_ms() - begun) {
 		read_many();
@@ -148,9 +178,11 @@ int main(int argc, char **argv)
 		if (begin(argv[1]))
 			return 4;
 	}
-	if (write(ends[1], "x", 1) != 1 || pthread_join(t, &waited) || waited != &zero ||
-		!used())
+	if (threads && (write(ends[1], "x", 1) != 1 || pthread_join(t, &waited) ||
+			       waited != &zero))
 		return 6;
+	if (!used())
+		return 7;
 	puts("good");
 	fflush(stdout);
 	_exit(0);

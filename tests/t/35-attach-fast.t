@@ -196,7 +196,7 @@ rm -f ready
 
 # It begins to judge its calls, to handle SIGSYS, or to use the memory where our pages are,
 # while its threads run in patched code: that is put back below them.
-for how in filter tsync sigsys dispatch unmap map protect; do
+for how in filter tsync sigsys dispatch unmap map protect gap; do
 	all_found=''
 	for _ in 1 2 3 4 5; do
 		"$HELP/quits" $how 1000 >quits.txt & pid=$!

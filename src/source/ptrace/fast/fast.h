@@ -471,6 +471,7 @@ void task_leave_slot(struct task *k, uint64_t slot);
 void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n);
 void patch_restore(struct space *sp, pid_t tid);
 void patch_copied(struct space *sp, pid_t tid, uint64_t enter);
+bool stub_is(const struct fast *f, pid_t tid, const struct stubs *page);
 
 /* decode.c */
 bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r);

@@ -476,6 +476,10 @@ static int mend(struct tracer *t, struct task *k, int sig)
 	if (k->slot.ctl)
 		k->slot.ctl->vain = 0; /* what comes next may be another call */
 	if (in_hook(r.rip) && k->slot.ctl) {
+		/* Gone, and what waits there may have been counted before it is made
+		 * again. */
+		if (fault && r.rip == AT(hook_sys))
+			k->unsure += slot_in_flight(&k->slot);
 		if (fault && after_fault(r.rip)) {
 			r.rip = after_fault(r.rip);
 			ours = true;

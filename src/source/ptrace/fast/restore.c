@@ -58,6 +58,16 @@ void patch_restore(struct space *sp, pid_t tid)
 		close(mem);
 }
 
+/* Whether a page of stubs is there yet: by the word that all of them begin with, once
+ * something was written to them. */
+bool stub_is(const struct fast *f, pid_t tid, const struct stubs *page)
+{
+	uint64_t word;
+
+	return tracee_read(tid, page->at, &word, sizeof(word)) == sizeof(word) &&
+	       (word == hook_entrance(f) || (!word && !page->n));
+}
+
 /*
  * Of the pages of stubs, those that the copy has, too. One that nothing was written to
  * yet is begun anew. enter: the word that all others begin with.

@@ -21,7 +21,8 @@ int space_unmap(struct tracer *t, struct task *k, const struct stand *s)
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < sp->nstubs; i++)
-		err = stand_unmap(t, k, s, sp->stubs[i].at, 4096);
+		if (stub_is(t->fast, k->tid, &sp->stubs[i]))
+			err = stand_unmap(t, k, s, sp->stubs[i].at, 4096);
 	if (sp->taken)
 		return err;
 	if (!err && sp->mapped)
