@@ -95,6 +95,25 @@ static void keep(struct lines *to, size_t room, struct line *new)
 	}
 }
 
+/* Of many rows hardly any is in a cache. */
+static void row_fetch(const struct row *row)
+{
+	__builtin_prefetch(row->series[CLASS_READ]);
+	__builtin_prefetch(row->series[CLASS_WRITE]);
+}
+
+/* Whether it comes behind all of those by what it has moved: most of many do. */
+static bool is_behind(const struct lines *to, size_t room, const struct row *row)
+{
+	uint64_t bytes = 0;
+
+	if (to->n < room || room == to->all || !room)
+		return false;
+	for (unsigned c = 0; c < NCLASS; c++)
+		bytes += row->series[c] ? row->series[c]->bytes : 0;
+	return bytes < to->line[0].all.bytes;
+}
+
 /* Those of what did not fail are none. */
 static bool is_line(enum dim dim, const struct row *row)
 {
@@ -103,6 +122,7 @@ static bool is_line(enum dim dim, const struct row *row)
 
 int lines_of(const struct report_in *in, enum dim dim, size_t top, struct lines *out)
 {
+	enum { AHEAD = 8 };
 	size_t rows, all = 0;
 	const struct row *row = stats_rows(in->stats, dim, &rows);
 
@@ -117,10 +137,15 @@ int lines_of(const struct report_in *in, enum dim dim, size_t top, struct lines 
 	bool sums = !in->view->sort;
 	int err = 0;
 	for (size_t i = 0; i < rows && !err; i++) {
-		struct line new = { .in = in, .row = &row[i], .dim = dim };
+		struct line new;
+		if (i + AHEAD < rows)
+			row_fetch(&row[i + AHEAD]);
 		if (!is_line(dim, &row[i]))
 			continue;
 		out->meta |= row[i].series[CLASS_META] != NULL;
+		if (sums && is_behind(out, room, &row[i]))
+			continue;
+		new = (struct line){ .in = in, .row = &row[i], .dim = dim };
 		if (sums)
 			row_sums(new.row, whole(dim), &new.all);
 		else

@@ -31,6 +31,7 @@ struct bundles {
 	struct bundle bundle[NBUNDLES];
 	struct bundle_sum *sum;
 	size_t nsum, capsum;
+	bool open; /* something may be apart yet */
 };
 
 /* NULL: no memory. */

@@ -300,6 +300,7 @@ static int put_rows(struct stats *s, const struct op *op, size_t proc)
 	if (op->ret >= 0 && bundle_is(b, key)) {
 		struct bundle_sum *sum = &s->bundles->sum[b->sum - 1];
 		b->patience = PATIENCE;
+		s->bundles->open = true;
 		s->latest = sum;
 		err = bundle_add(&sum->series, op, at);
 	} else {
