@@ -554,6 +554,28 @@ for _ in 1 2 3 4 5 6; do
 done
 is "one of several threads under a filter of its own: nothing is asked by it" $survived 6
 
+# What a child has from its parent it has closed, and is gone, before anybody could ask.
+cat >heirs.py <<'EOP'
+import os, time
+while not os.path.exists("go"): time.sleep(0.01)
+for i in range(20):
+    fd = os.open("heir%d" % i, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    os.write(fd, b"0123456789")
+    if not os.fork():
+        os.write(fd, b"abc"); os.lseek(fd, 0, 0); os.read(fd, 13); os.close(fd)
+        os._exit(0)
+    os.wait()
+    os.close(fd)
+EOP
+rm -f go; /usr/bin/python3 heirs.py & pid=$!
+sleep 0.2
+timeout 10 "$IOPS" attach -q --json -l heirs.iops -o heirs.json $pid & tracer=$!
+sleep 0.4; touch go; wait $pid; wait $tracer
+is "files that children have from their parents" \
+	"$(json heirs.json '[(f["path"][-6:], f["all"]["operations"], f["all"]["bytes"]) for f in j["by"]["file"] if f["type"] == "regular" and "heir" in (f["path"] or "") or f["path"] is None] == [(("/heir%d" % i)[-6:], 3, 26) for i in range(20)]') $(
+	"$IOPS" export --to jsonl heirs.iops | python3 -c 'import json, sys; print(sorted({(o["call"], o["offset"]) for o in map(json.loads, sys.stdin) if o["path"] and "/heir" in o["path"] and o["call"] in ("read", "write")}))')" \
+	"True [('read', 0), ('write', 0), ('write', 10)]"
+
 # What it is about a process that an attach may change for good.
 lasting() { grep -E '^Sig(Blk|Ign|Cgt)|^Seccomp:|^TracerPid' "/proc/$1/status"; }
 survive() {	# how, how often

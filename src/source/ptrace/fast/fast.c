@@ -172,14 +172,15 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	child->process->locked |= parent->process->locked;
 	inherit_view(t, parent, child);
 	bool shares = same(parent->tid, child->tid, KCMP_FILES);
+	bool copies = !shares && task_is_seen(t, parent);
 	if (!shares && spawn_is_plain(t, parent, child))
-		child->seen = false;
+		child->seen = copies = false;
 	if (shares) {
 		slot_asks_now(&parent->slot);
 		slot_settle(&parent->slot);
 	}
-	history_begin(t, child, child->seen || shares ? parent : NULL, shares);
-	child->files_copied = child->seen && !shares && parent->process->ntasks > 1;
+	history_begin(t, child, copies || shares ? parent : NULL, shares);
+	child->files_copied = copies && parent->process->ntasks > 1;
 	child->regs_shared = parent->slot.ctl != NULL;
 	child->shared_gs = SLOTS_AT + (uint64_t)parent->slot.number * SLOT_SIZE;
 	if (!child->space || !child->files)
