@@ -124,7 +124,7 @@ const struct syscall_desc syscalls[] = {
 	OPEN_FD(signalfd4, 289, 327, 74, -1, 0),
 	OPEN_FD(inotify_init, 253, 291, -1, -1, 0),
 	OPEN_FD(inotify_init1, 294, 332, 26, -1, 0),
-	OPEN_FD(fanotify_init, 300, 338, 262, -1, 0),
+	OPEN_FD(fanotify_init, 300, 338, 262, -1, CONTROL),
 	OPEN_FD(userfaultfd, 323, 374, 282, -1, CONTROL),
 	OPEN_FD(perf_event_open, 298, 336, 241, -1, 0),
 	OPEN_FD(pidfd_open, 434, 434, 434, -1, 0),

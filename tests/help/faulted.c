@@ -1,5 +1,5 @@
 /*
- * faulted N - N calls of each kind whose arguments lie where a thread of the program
+ * faulted N [PAUSE_US] - N calls of each kind whose arguments lie where a thread of the program
  * brings the memory, each with a call of its own, when somebody asks for it:
  * userfaultfd(2)
  *
@@ -100,8 +100,10 @@ int main(int argc, char **argv)
 	if (faults < 0)
 		return 77;
 	char *at = watch((size_t)n * KINDS * PAGE);
-	for (int i = 0; i < n * KINDS; i++)
+	for (int i = 0; i < n * KINDS; i++) {
 		call(i % KINDS, at + (size_t)i * PAGE);
+		usleep(argc > 2 ? (useconds_t)atoi(argv[2]) : 0);
+	}
 	printf("%d\n", asked);
 	return 0;
 }

@@ -576,6 +576,33 @@ is "files that children have from their parents" \
 	"$IOPS" export --to jsonl heirs.iops | python3 -c 'import json, sys; print(sorted({(o["call"], o["offset"]) for o in map(json.loads, sys.stdin) if o["path"] and "/heir" in o["path"] and o["call"] in ("read", "write")}))')" \
 	"True [('read', 0), ('write', 0), ('write', 10)]"
 
+# Memory that it brings itself, and files that others open once it allows that: who waits
+# for either while it stands still does so for ever.
+"$HELP/faulted" 1 >/dev/null; can=$?
+for mode in "" --no-patch; do
+	[ $can != 77 ] || { skip "there is no userfaultfd(2) for us"; continue; }
+	"$HELP/faulted" 300 1000 >faulted.txt & pid=$!
+	sleep 0.2
+	timeout -k 1 10 "$IOPS" attach -q $mode -d 0.3 -o /dev/null $pid; st=$?
+	timeout -k 1 10 "$IOPS" attach -q $mode --json -o faulted.json $pid
+	is "a program that brings its memory itself $mode" "$st $? $(json faulted.json 'j["run"]["lost"]')" "0 0 0"
+	wait $pid
+	is "... goes on $mode" "$? $(cat faulted.txt)" "0 900"
+done
+"$HELP/allows" 0 >/dev/null; can=$?
+for mode in "" --no-patch; do
+	[ $can != 77 ] || { skip "fanotify(7) asks nobody here"; continue; }
+	"$HELP/allows" 1500 >allows.txt & pid=$!
+	sleep 0.2
+	timeout -k 1 10 "$IOPS" attach -q $mode -d 0.3 -o /dev/null $pid; st=$?
+	timeout -k 1 10 "$IOPS" attach -q $mode --json -o allows.json $pid
+	is "a program that allows others to open files $mode" "$st $? $(json allows.json "$all_verified")" "0 0 True"
+	wait $pid
+	is "... goes on $mode" "$? $(cat allows.txt)" "0 good"
+	timeout -k 1 10 "$IOPS" run -q -e all $mode -o /dev/null -- "$HELP/allows" 300 >allows.txt
+	is "... below a filter, too $mode" "$? $(cat allows.txt)" "0 good"
+done
+
 # What it is about a process that an attach may change for good.
 lasting() { grep -E '^Sig(Blk|Ign|Cgt)|^Seccomp:|^TracerPid' "/proc/$1/status"; }
 survive() {	# how, how often

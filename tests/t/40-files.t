@@ -282,4 +282,29 @@ for how in "" --no-patch --patch-after=1; do
 	done
 done
 
+# A link that somebody else makes lead elsewhere: what a file says tells where it was. To a
+# directory, and to what a process has for itself, which is not what we have.
+mkdir r1 r2; echo r1 >r1/f; echo r2 >r2/f; ln -s r1 current; ln -s /proc/self/cwd own; mkdir own.d; echo own >own.d/f
+cat >flipped.py <<'EOP'
+import os, sys, time
+seen = {"r1": 0, "r2": 0}
+base = os.getcwd()
+os.chdir("own.d")
+end = time.time() + 1
+while time.time() < end:
+    with open(base + "/current/f") as f: seen[f.read().strip()] += 1
+    with open(base + "/own/f") as f: assert f.read() == "own\n"
+    time.sleep(0.002)
+print(sorted(seen.items()))
+EOP
+for mode in "" --patch-after=1 --no-patch; do
+	(while sleep 0.06; do ln -s r2 next; mv -T next current; sleep 0.06; ln -s r1 next; mv -T next current; done) & flips=$!
+	timeout 30 "$IOPS" run ${mode:+"$mode"} --json -l flipped.iops -o flipped.json -- /usr/bin/python3 -S flipped.py >flipped.txt
+	kill $flips; wait $flips 2>/dev/null; rm -f next
+	is "a link that others make lead elsewhere $mode" "$("$IOPS" export --to jsonl flipped.iops | python3 -c '
+import collections, json, sys
+n = collections.Counter(o["path"][-4:-2] for o in map(json.loads, sys.stdin) if o["call"] == "read" and o["result"] == 3 and o["path"].endswith("/f"))
+print(sorted(n.items()))')" "$(cat flipped.txt)"
+	is "... and one to its own directory $mode" "$(json flipped.json 'sum(f["read"]["operations"] for f in j["by"]["file"] if f["path"] and f["path"].endswith(("/own.d/f", "/own/f"))) > 10, [f["path"] for f in j["by"]["file"] if f["path"] and f["path"].endswith("/f") and f["path"].split("/")[-2] not in ("r1", "r2", "own", "own.d", "current")]')" "(True, [])"
+done
 plan

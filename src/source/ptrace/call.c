@@ -224,7 +224,7 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 		return false;
 	k->call.row = row;
 	k->call.quiet = true;
-	k->process->brings |= !strcmp(syscalls[row].name, "userfaultfd");
+	serves_begin(t, k);
 	if (t->awaited)
 		control_async(t, k);
 	k->call.noted = fast_enter(t, k);

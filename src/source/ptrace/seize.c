@@ -375,6 +375,7 @@ int seize_process(struct tracer *t, pid_t pid)
 		.dur_ns = OP_NO_TIME,
 		.start_ns = tracer_now(t) };
 	struct fd_task at = { .tid = tgid };
+	serves_already(t, found);
 	found->started = true;
 	found->comm = op.comm = tracee_comm(t->names, tgid);
 	op.file = fdtab_exe(t->fdtab, &at);

@@ -18,6 +18,7 @@
  *   queue.c     tasks that have stopped, in order
  *   place.c     on which CPU the tracer runs
  *   tracee.c    memory and counters of a stopped task
+ *   serves.c    what a process answers that others wait for
  *   arch/       its registers, and which ABIs its machine has
  *   filter.c    the seccomp program
  *
@@ -260,8 +261,10 @@ struct tracer {
 	uint64_t again_ns; /* ... and is not looked at again before that */
 	bool ended;        /* the command has ended */
 	uint64_t ended_ns;
-	char no_patch[100];          /* why there is no fast path; "" if there is */
-	struct fast *fast;           /* NULL: all operations stop */
+	bool allows_opens;  /* a tracee does, of files: not to be waited for. fanotify(7)
+			     */
+	char no_patch[100]; /* why there is no fast path; "" if there is */
+	struct fast *fast;  /* NULL: all operations stop */
 	struct foresight *foresight; /* what it will need, until that is there */
 	struct awaited *awaited;     /* NULL: no rings, no contexts */
 	/* A record of io_uring_enter(2) that is complete; false: it cannot be one. NULL:
@@ -329,6 +332,10 @@ static inline bool ends_in_trap(const struct tracer *t, const struct task *k)
 
 uint64_t tracer_now(const struct tracer *t); /* since the epoch */
 void tracer_put(struct tracer *t, const struct op *op);
+
+/* serves.c: see there. */
+void serves_begin(struct tracer *t, struct task *k);
+void serves_already(struct tracer *t, struct process *p);
 
 /* tracee.c: of a task that stands still. 0 or -errno; reads return bytes got. */
 ssize_t tracee_read(pid_t tid, uint64_t from, void *to, size_t len);

@@ -41,9 +41,11 @@ struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name, uint3
 {
 	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];
 	bool own = real && is_in_proc(names_get(t->names, real));
+	uint32_t was = d->name != name ? 0 : d->real == real ? d->was : d->real;
 
 	*d = (struct fast_dir){ .name = name,
 		.real = real,
+		.was = was,
 		.epoch = t->fast->epoch,
 		.pid = own ? own_id(k) : seen_by(t, k),
 		.since = fast_tsc() };
@@ -65,10 +67,23 @@ static ssize_t link_at(struct tracer *t, struct task *k, const char *real, char 
 	ssize_t n = root_link(t, k, real, to, PATH_MAX - 1);
 
 	n = links_then(t, k, real, to, n, PATH_MAX - 1);
+	to[n > 0 ? n : 0] = 0;
 	if (n <= 0)
 		return 0;
-	to[n] = 0;
 	return is_in_proc(to) ? -1 : n;
+}
+
+/* What is not there what it is to us. */
+static bool is_of_itself(const char *path)
+{
+	static const char *const of[] = { "/proc/self", "/proc/thread-self" };
+
+	for (int i = 0; i < 2; i++) {
+		size_t n = strlen(of[i]);
+		if (!strncmp(path, of[i], n) && (!path[n] || path[n] == '/'))
+			return true;
+	}
+	return false;
 }
 
 /* A path that is being walked along: how far it has come, and what is left. */
@@ -77,6 +92,7 @@ struct walk {
 		*root; /* where paths of the task's start, without a slash at the end */
 	char out[WHOLE], rest[WHOLE];
 	size_t n, floor; /* of out, and how much of it stays */
+	bool itself;     /* it has come to what each process has there for itself */
 };
 
 /* Further by a part. false: it is too long. */
@@ -132,7 +148,8 @@ static bool walk_on(struct tracer *t, struct task *k, struct walk *w)
 			continue;
 		}
 		ssize_t n = down(w, at, len) ? link_at(t, k, w->out, to) : -1;
-		if (n < 0 || links == LINKS)
+		w->itself |= is_of_itself(w->out) || (n && is_of_itself(to));
+		if (n < 0 || links == LINKS || w->itself)
 			return false;
 		if (!n)
 			continue;
@@ -145,8 +162,9 @@ static bool walk_on(struct tracer *t, struct task *k, struct walk *w)
 	}
 }
 
-/* The real path of a whole one, by its text. 0: that does not tell. */
-static uint32_t walk(struct tracer *t, struct task *k, const char *path)
+/* The real path of a whole one, by its text. 0: that does not tell, nor, if it leads to
+ * what a process has for itself, does the kernel tell us. */
+static uint32_t walk(struct tracer *t, struct task *k, const char *path, bool *itself)
 {
 	uint32_t root = root_of(t, k);
 	struct walk w = { .root = root ? names_get(t->names, root) : "" };
@@ -160,8 +178,10 @@ static uint32_t walk(struct tracer *t, struct task *k, const char *path)
 		w.n = w.floor = len;
 	}
 	memcpy(w.rest, path + w.n, strlen(path + w.n) + 1);
-	if (!walk_on(t, k, &w))
+	if (!walk_on(t, k, &w)) {
+		*itself = w.itself;
 		return 0;
+	}
 	return w.n ? names_add(t->names, w.out, w.n) : names_add(t->names, "/", 1);
 }
 
@@ -221,7 +241,10 @@ static uint32_t real_dir(struct tracer *t, struct task *k, uint32_t dir)
 
 	if (real && real == dir)
 		return real;
-	uint32_t walked = walk(t, k, text); /* by which links, too */
+	bool itself = false;
+	uint32_t walked = walk(t, k, text, &itself); /* by which links, too */
+	if (itself)
+		return 0;
 	if (real || walked)
 		return real ? real : walked;
 	n = now ? 0 : found_path(t, k, text, NULL, path);
@@ -247,7 +270,13 @@ struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *full)
 ssize_t in_dir(const struct tracer *t, const struct fast_dir *d, const char *base,
 	char *out, size_t size)
 {
-	const char *dir = names_get(t->names, d->real);
+	return in_path(t, d->real, base, out, size);
+}
+
+ssize_t in_path(
+	const struct tracer *t, uint32_t real, const char *base, char *out, size_t size)
+{
+	const char *dir = names_get(t->names, real);
 	int n = snprintf(out, size, "%s%s", dir[1] ? dir : "", base);
 
 	return n < (int)size ? n : 0;

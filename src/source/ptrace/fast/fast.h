@@ -210,7 +210,8 @@ struct fast_clock {
 
 /* A directory that files were opened in. */
 struct fast_dir {
-	uint32_t name, real; /* names: as it was given, and its real path */
+	uint32_t name, real; /* names: as it was given, and its real path, */
+	uint32_t was;        /* which was this before; 0: not known */
 	uint32_t epoch;
 	pid_t pid;
 	uint64_t since;

@@ -94,6 +94,8 @@ ssize_t found_path(struct tracer *t, struct task *k, const char *full,
 bool is_in_proc(const char *path);
 struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name, uint32_t real);
 struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *full);
+ssize_t in_path(
+	const struct tracer *t, uint32_t real, const char *base, char *out, size_t size);
 ssize_t in_dir(const struct tracer *t, const struct fast_dir *d, const char *base,
 	char *out, size_t size);
 bool ends_in_name(const char *path);

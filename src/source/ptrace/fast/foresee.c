@@ -202,5 +202,6 @@ struct texts *texts_of(struct tracer *t)
 {
 	if (t->foresight)
 		foresee_give(t->foresight, &t->fast->texts);
+	t->fast->texts.asked = t->allows_opens;
 	return &t->fast->texts;
 }

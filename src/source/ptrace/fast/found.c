@@ -24,17 +24,56 @@ bool path_is_itself(const char *path, int flags)
 	       ends_in_name(path);
 }
 
+/* Whether that file is there, in a directory by its real path: then bytes of its own. */
+static ssize_t is_below(struct tracer *t, struct task *k, uint32_t dir, const char *base,
+	const struct stat *is, char path[2 * PATH_MAX])
+{
+	ssize_t n = dir ? in_path(t, dir, base, path, (size_t)2 * PATH_MAX) : 0;
+	struct stat st;
+
+	return n && !root_look(t, k, path, &st) && st.st_ino == is->st_ino &&
+			       st.st_dev == is->st_dev
+		       ? n
+		       : 0;
+}
+
+/*
+ * The directory that a file was opened in. Where a link leads to it, somebody that we do
+ * not see may have made that lead elsewhere since we looked: then the file is not there.
+ */
+static struct fast_dir *dir_with(
+	struct tracer *t, struct task *k, const char *full, const struct stat *is)
+{
+	char path[2 * PATH_MAX];
+	struct fast_dir *d = dir_of(t, k, full);
+
+	if (!d || d->real == d->name ||
+		is_below(t, k, d->real, strrchr(full, '/'), is, path))
+		return d;
+	d->since -= OTHERS_TICKS;
+	return dir_of(t, k, full);
+}
+
+/* Likewise, once the link leads elsewhere: by where it led before. Bytes, or 0. */
+static ssize_t by_link_before(struct tracer *t, struct task *k, const struct fast_dir *d,
+	const char *base, const struct stat *is, char path[2 * PATH_MAX])
+{
+	if (d->real == d->name || !d->was || is_below(t, k, d->real, base, is, path))
+		return 0;
+	return is_below(t, k, d->was, base, is, path);
+}
+
 /* The path that /proc would have shown, by that of its directory; 0: not for sure. */
 static uint32_t by_dir(
 	struct tracer *t, struct task *k, const char *full, const struct statx *x)
 {
 	char path[2 * PATH_MAX];
 	const char *base = strrchr(full, '/');
-	struct fast_dir *d = ends_in_name(full) ? dir_of(t, k, full) : NULL;
 	struct stat is;
-	ssize_t n = d ? in_dir(t, d, base, path, sizeof(path)) : 0;
 
 	stat_of(x, &is);
+	struct fast_dir *d = ends_in_name(full) ? dir_with(t, k, full, &is) : NULL;
+	ssize_t n = d ? in_dir(t, d, base, path, sizeof(path)) : 0;
 	return n ? fdtab_file(t->fdtab, &k->fd, path, n, x->stx_mnt_id, &is) : 0;
 }
 
@@ -118,8 +157,8 @@ static uint32_t find_path(
 	const struct spot s = find_spot(t, k, full, plain, &is);
 	full = s.full;
 	const char *base = strrchr(full, '/');
-	struct fast_dir *d = s.dir;
-	if (s.same)
+	struct fast_dir *d = s.same ? dir_with(t, k, full, &is) : s.dir;
+	if (s.same && d)
 		n = in_dir(t, d, base, path, sizeof(path));
 	if (!n && *full == '/' && (s.there || !d))
 		n = found_path(t, k, full, &is, path);
@@ -148,6 +187,8 @@ static uint32_t find_path(
 		base = strrchr(full, '/');
 		d = ends_in_name(full) ? dir_of(t, k, full) : NULL;
 	}
+	if (!n && d && (d = dir_with(t, k, full, &is)))
+		n = by_link_before(t, k, d, base, &is, path);
 	if (!n && d)
 		n = in_dir(t, d, base, path, sizeof(path));
 	if (!n)

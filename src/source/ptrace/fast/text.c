@@ -133,6 +133,8 @@ static bool is_served(struct texts *xs, pid_t tid, uint64_t dev)
 {
 	char path[48], line[1024];
 
+	if (xs->asked)
+		return true;
 	if (xs->stale)
 		map_fini(&xs->served);
 	xs->stale = false;

@@ -46,6 +46,7 @@ struct texts {
 	unsigned nkept;    /* how many of them stay mapped */
 	struct map served; /* device -> whether a process answers for it */
 	bool stale;        /* ... but others may have been mounted since */
+	bool asked;        /* one may do so for all of them: fanotify(7) */
 };
 
 #endif
