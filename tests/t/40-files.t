@@ -298,7 +298,7 @@ while time.time() < end:
 print(sorted(seen.items()))
 EOP
 for mode in "" --patch-after=1 --no-patch; do
-	(while sleep 0.06; do ln -s r2 next; mv -T next current; sleep 0.06; ln -s r1 next; mv -T next current; done) & flips=$!
+	(while sleep 0.15; do ln -s r2 next; mv -T next current; sleep 0.15; ln -s r1 next; mv -T next current; done) & flips=$!
 	timeout 30 "$IOPS" run ${mode:+"$mode"} --json -l flipped.iops -o flipped.json -- /usr/bin/python3 -S flipped.py >flipped.txt
 	kill $flips; wait $flips 2>/dev/null; rm -f next
 	is "a link that others make lead elsewhere $mode" "$("$IOPS" export --to jsonl flipped.iops | python3 -c '
