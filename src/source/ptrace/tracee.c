@@ -2,6 +2,7 @@
  * tracee.c - memory and counters of a task that stands still
  */
 #include "tracer.h"
+#include "iops/cpu.h"
 #include "iops/slurp.h"
 
 #include <errno.h>
@@ -135,6 +136,14 @@ int tracee_cpu(pid_t tid)
 	for (int field = 2; p && field < 39; field++)
 		p = strchr(p + 1, ' ');
 	return p ? atoi(p + 1) : -1;
+}
+
+/* Was it last on the CPU that the caller is on? */
+bool tracee_is_beside(pid_t tid)
+{
+	int here = cpu_here();
+
+	return here >= 0 && here == tracee_cpu(tid);
 }
 
 /* proc(5), to be freed. Its line of groups may be of any length. */

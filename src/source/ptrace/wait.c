@@ -9,7 +9,6 @@
 #include "tracer.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -17,7 +16,7 @@
 enum {
 	STALE = 200,    /* fruitless looks at a recent task before it is dropped */
 	MAX_SPIN = 200, /* looks before sleeping; waking up on another CPU costs more */
-	YIELDS = 8,     /* of them; where others want the CPU each takes long */
+	FEW = 4,        /* of them, before it is asked whether they make sense */
 	SPIN_AGAIN = 4096, /* stops after which spinning gets another chance */
 	SCAN_SHARE = 8,    /* a scan may take one part in so many of the time */
 	MIN_NAP_NS = 20 * 1000,
@@ -159,14 +158,17 @@ static bool spin(struct tracer *t)
 			t->spin = t->spin * 2 < MAX_SPIN ? t->spin * 2 : MAX_SPIN;
 			return true;
 		}
-		if (i < YIELDS)
-			sched_yield(); /* it may be to run on this very CPU */
+		/* It may be to run on this very CPU. Not sched_yield(2): where others
+		 * want that too, each has its turn before. */
+		if (i == FEW && t->nrecent &&
+			tracee_is_beside(t->recent[t->nrecent - 1]->tid))
+			return false;
 	}
 	t->spin /= 2;
 	return false;
 }
 
-/* Sleep until something happens to one of many. 0, or -EINTR. */
+/* Sleep until something happens to one of many. 0, 1: nothing did in time, or -EINTR. */
 static int sleep_for_any(struct tracer *t, uint64_t at_most_ns)
 {
 	siginfo_t info;
@@ -180,7 +182,7 @@ static int sleep_for_any(struct tracer *t, uint64_t at_most_ns)
 	sigaddset(&set, SIGCHLD);
 	int sig = sigtimedwait(&set, &info, t->dirty || at_most_ns ? &left : NULL);
 	if (sig < 0)
-		return errno == EAGAIN ? 0 : -errno;
+		return errno == EAGAIN ? 1 : -errno;
 	t->dirty = true; /* signals do not queue: others may have stopped too */
 	if (info.si_pid > 0 && look_at(t, info.si_pid) <= 0)
 		look_ended(t, info.si_pid);
@@ -263,7 +265,7 @@ static int wait_ringed(struct tracer *t)
 	int err = sleep_for_any(t, nap < MIN_NAP_NS   ? MIN_NAP_NS
 				   : nap > MAX_NAP_NS ? MAX_NAP_NS
 						      : nap);
-	if (!t->queue)
+	if (err > 0)
 		tidy(t);
 	return err;
 }

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ptrace.h>
-#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -42,12 +42,15 @@ enum { STOPPED = 1, ENDED, FROZEN };
  * are not. That is -ESRCH. One that sleeps, where no call of ours does, is frozen with
  * its control group: cgroup.freeze.
  */
-static int look(const struct task *k)
+static int look(struct tracer *t, const struct task *k)
 {
-	enum { YIELDS = 8, BUSY = 200, NAP_NS = 50 * 1000, PATIENCE = 20, SLEEPS = 100 };
+	enum { FEW = 4, BUSY = 200, NAP_NS = 50 * 1000, PATIENCE = 20, SLEEPS = 100 };
 	const struct timespec nap = { 0, NAP_NS };
-	unsigned asleep = 0;
+	unsigned asleep = 0, busy = BUSY;
+	sigset_t news;
 
+	sigemptyset(&news);
+	sigaddset(&news, SIGCHLD);
 	for (unsigned i = 0;; i++) {
 		siginfo_t info = { .si_pid = 0 };
 		if (waitid(P_PID, k->tid, &info,
@@ -58,11 +61,14 @@ static int look(const struct task *k)
 			return info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED
 				       ? STOPPED
 				       : ENDED;
-		if (i < YIELDS)
-			sched_yield(); /* it may be to run on this very CPU */
-		if (i < BUSY)
+		/* It may be to run on this very CPU. Not sched_yield(2): where others
+		 * want that too, each has its turn before. */
+		if (i == FEW)
+			busy = tracee_is_beside(k->tid) ? FEW : BUSY;
+		if (i < busy)
 			continue;
-		nanosleep(&nap, NULL);
+		if (sigtimedwait(&news, NULL, &nap) > 0)
+			t->dirty = true; /* it may have been another's */
 		if (i % PATIENCE)
 			continue;
 		char state = process_state(k->process->pid, k->tid);
@@ -84,7 +90,7 @@ int stand_wait(struct tracer *t, struct task *k, int event, int request)
 	int status;
 
 	for (;;) {
-		int news = look(k);
+		int news = look(t, k);
 		if (news < 0)
 			return news;
 		if (news == FROZEN) {
