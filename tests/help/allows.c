@@ -1,11 +1,13 @@
 /*
- * allows MS - a program that is asked whether its own file may be opened, and a thread of
- * which answers that it may, fanotify(7); meanwhile it makes calls from code of its own
+ * allows MS [told] - a program that is asked whether its own file may be opened, and a
+ * thread of which answers that it may, fanotify(7); meanwhile it makes calls from code of
+ * its own. told: nobody asks, it is only told.
  *
  * Prints "good". Exits with 77 where it may not be asked.
  */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/fanotify.h>
@@ -21,7 +23,7 @@ static void *answer(void *arg)
 
 	while (read(asked, &event, sizeof(event)) == sizeof(event)) {
 		struct fanotify_response r = { event.fd, FAN_ALLOW };
-		if (write(asked, &r, sizeof(r)) != sizeof(r))
+		if (event.mask & FAN_OPEN_PERM && write(asked, &r, sizeof(r)) != sizeof(r))
 			_exit(3);
 		close(event.fd);
 	}
@@ -34,9 +36,9 @@ static long read_here(int fd, char *to)
 	long n = 1, ret = -1;
 
 #if defined(__x86_64__)
-	__asm__ volatile("syscall"
+	__asm__ volatile("movl %1, %%eax; syscall"
 			 : "=a"(ret)
-			 : "a"(SYS_read), "D"(fd), "S"(to), "d"(n)
+			 : "i"(SYS_read), "D"(fd), "S"(to), "d"(n)
 			 : "rcx", "r11", "memory");
 #else
 	ret = read(fd, to, (size_t)n);
@@ -54,14 +56,16 @@ static long now_ms(void)
 
 int main(int argc, char **argv)
 {
+	bool told = argc > 2;
 	long end = now_ms() + (argc > 1 ? atol(argv[1]) : 0);
 	int zero = open("/dev/zero", O_RDONLY);
 	pthread_t t;
 	char byte;
 
-	asked = fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC, O_RDONLY);
-	if (asked < 0 || fanotify_mark(asked, FAN_MARK_ADD, FAN_OPEN_PERM, AT_FDCWD,
-				 "/proc/self/exe"))
+	asked = fanotify_init((told ? FAN_CLASS_NOTIF : FAN_CLASS_CONTENT) | FAN_CLOEXEC,
+		O_RDONLY);
+	if (asked < 0 || fanotify_mark(asked, FAN_MARK_ADD, told ? FAN_OPEN : FAN_OPEN_PERM,
+				 AT_FDCWD, "/proc/self/exe"))
 		return 77;
 	if (pthread_create(&t, NULL, answer, NULL))
 		return 2;

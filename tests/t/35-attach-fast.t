@@ -602,6 +602,21 @@ for mode in "" --no-patch; do
 	timeout -k 1 10 "$IOPS" run -q -e all $mode -o /dev/null -- "$HELP/allows" 300 >allows.txt
 	is "... below a filter, too $mode" "$? $(cat allows.txt)" "0 good"
 done
+# Who is only told of them answers nobody: its code is changed as any other's, and then it
+# makes many more calls in the same time.
+if [ $can != 77 ]; then
+	for told in "" told; do
+		# shellcheck disable=SC2086
+		"$HELP/allows" 900 $told >allows.txt & pid=$!
+		sleep 0.2
+		timeout -k 1 10 "$IOPS" attach -q --json -o "allows$told.json" $pid
+		is "a program that is ${told:-asked} when files are opened" "$? $(json "allows$told.json" "$all_verified")" "0 True"
+		wait $pid
+	done
+	asked=$(json allows.json 'j["total"]["all"]["operations"]')
+	is "... whoever is asked does not keep it from being fast" \
+		"$(json allowstold.json "j['total']['all']['operations'] > 3 * $asked")" True
+fi
 
 # What it is about a process that an attach may change for good.
 lasting() { grep -E '^Sig(Blk|Ign|Cgt)|^Seccomp:|^TracerPid' "/proc/$1/status"; }

@@ -7,6 +7,8 @@
 #include "tracer.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/fanotify.h>
@@ -24,6 +26,24 @@ void serves_begin(struct tracer *t, struct task *k)
 		t->allows_opens = true;
 }
 
+/* "fanotify flags:5 event-flags:8000", /proc/PID/fdinfo. true as well where it is not
+ * told. */
+static bool is_asked(int dir, const char *fd)
+{
+	char path[PATH_MAX], text[1024];
+	unsigned flags;
+
+	snprintf(path, sizeof(path), "../fdinfo/%s", fd);
+	int info = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
+	if (info >= 0)
+		close(info);
+	text[n > 0 ? n : 0] = 0;
+	const char *line = strstr(text, "fanotify flags:");
+	return !line || sscanf(line, "fanotify flags:%x", &flags) != 1 ||
+	       flags & (FAN_CLASS_CONTENT | FAN_CLASS_PRE_CONTENT);
+}
+
 /* Of a process that was attached to: by what it has open. */
 void serves_already(struct tracer *t, struct process *p)
 {
@@ -36,7 +56,8 @@ void serves_already(struct tracer *t, struct process *p)
 		ssize_t n = readlinkat(dirfd(dir), e->d_name, to, sizeof(to) - 1);
 		to[n > 0 ? n : 0] = 0;
 		p->brings |= !strcmp(to, "anon_inode:[userfaultfd]");
-		t->allows_opens |= !strcmp(to, "anon_inode:[fanotify]");
+		t->allows_opens |= !strcmp(to, "anon_inode:[fanotify]") &&
+				   is_asked(dirfd(dir), e->d_name);
 	}
 	if (dir)
 		closedir(dir);
