@@ -186,6 +186,9 @@ void slot_give(struct fast *f, struct task *k)
 		if (s->held[i])
 			fdtrack_drop(s->held[i]);
 	unlist(f, k);
+	/* What was made again in the hook, unseen, stays so: settle(). */
+	k->unsure += k->process->signals - k->signals;
+	k->signals = k->process->signals;
 	/* The memory of a slot that was used much goes back, but for a page: see
 	 * AIO_OFFSET. */
 	if (s->tail >= RING_SIZE)

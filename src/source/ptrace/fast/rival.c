@@ -54,14 +54,17 @@ bool rival_is(
 	return t->fast->guards && takes_memory(k, r);
 }
 
-/* It goes on from where it stands as all do that are not dispatched any more. */
+/* It goes on from where it stands as all do that are not dispatched any more: each call
+ * stops, whatever it stands at now. */
 static void let_be(struct tracer *t, struct task *k, void *who)
 {
 	const struct task *first = who;
 
 	hold_await(t, k, who);
-	if (k != first && k->space == first->space && k->state != TASK_RUNNING)
-		dispatch_off(k);
+	if (k == first || k->space != first->space || k->state == TASK_RUNNING)
+		return;
+	dispatch_off(k);
+	k->sysmode = true;
 }
 
 /*
