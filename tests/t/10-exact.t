@@ -85,4 +85,18 @@ for MODE in $MODES $BPFMODE; do
 	exact "spawn" mkio 'spawn 3'
 	if runs mkio32; then run_all "all calls and file types" mkio32; else skip "$why"; fi
 done
+# What a filter of its own has refused was not made, whatever is found in its place.
+for mode in --no-filter --no-patch default; do
+	opt=$mode; [ "$mode" != default ] || opt=
+	for call in read write fsync; do
+		for how in kill killthread trap; do
+			# shellcheck disable=SC2086
+			timeout -s KILL 60 "$IOPS" run -q $opt --json -o refused.json -- "$HELP/refused" $how $call refused.txt
+			echo "$how $? $(json refused.json 'sum(c["all"]["operations"] for c in j["by"]["call"] if c["call"] in ("pwrite64", "'$call'")), j["run"]["verified"]["matched"]')"
+		done 2>/dev/null | tr '\n' ' ' >refused.all
+		made=10; [ $call != read ] || made=11 # one is the loader's
+		is "$call(2) that is refused ($mode)" "$(cat refused.all)" \
+			"kill 159 ($made, 1) killthread 159 ($made, 1) trap 0 ($made, 1) "
+	done
+done
 plan

@@ -254,6 +254,17 @@ kills() {
 	done
 }
 
+# Its code is read anew from its files all the time, also while it is just being changed.
+renewed() {
+	[ "$mode" != --no-patch ] || return
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		# shellcheck disable=SC2086
+		timeout -s KILL 60 "$IOPS" run -q $opt --json -o renewed.json -- "$HELP/renews" 20000 renewed.txt
+		echo "$? $(json renewed.json 'j["run"]["verified"]["threads"] - j["run"]["verified"]["matched"]')"
+	done >renewed.all 2>&1
+	is "code that is brought back by madvise(2) ($mode)" "$(sort -u renewed.all | tr "\n" " ")" "0 0 good "
+}
+
 for _ in $(seq "$TIMES"); do
 	for mode in $MODES; do
 		opt=$mode; [ "$mode" != default ] || opt=
@@ -261,7 +272,7 @@ for _ in $(seq "$TIMES"); do
 		[ "$mode" = --no-patch ] || all_of hot-musl "$each"
 		[ "$mode" != default ] || all_of hot32 "$on32"
 		seen
-		[ -n "$ONLY" ] || { others; kills; }
+		[ -n "$ONLY" ] || { others; kills; renewed; }
 	done
 done
 plan

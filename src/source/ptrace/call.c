@@ -270,6 +270,21 @@ static bool was_answered(const struct tracer *t, const struct task *k,
 }
 
 /*
+ * A filter of its own has killed it, or raised SIGSYS, in place of the call, seccomp(2):
+ * the result is the call's number then, and the signal waits or has ended it.
+ */
+static bool was_refused(const struct task *k, const struct syscall_desc *d, int64_t ret)
+{
+	enum { BY_SECCOMP = 1 }; /* SYS_SECCOMP, asm-generic/siginfo.h */
+	unsigned long status = 0;
+
+	return ret == d->nr[k->call.abi] &&
+	       (tracee_is_told(k->tid, SIGSYS, BY_SECCOMP) ||
+		       (!ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &status) &&
+			       WTERMSIG(status) == SIGSYS));
+}
+
+/*
  * Add a call to the account that is compared with the kernel's. Whether a failed call
  * was counted depends on how far it got, so then the kernel is asked.
  */
@@ -436,7 +451,8 @@ void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now)
 		drain_task(t, k);
 	if (d->form == FORM_CONTROL) {
 		control_leave(t, k, ret);
-	} else if (!k->call.quiet && !was_answered(t, k, d, ret)) {
+	} else if (!k->call.quiet && !was_answered(t, k, d, ret) &&
+		   !was_refused(k, d, ret)) {
 		c->op[0].dur_ns = c->op[1].dur_ns = now - c->op[0].start_ns;
 		for (int i = 0; i <= c->two; i++)
 			look_at_position(t, k, i, ret);

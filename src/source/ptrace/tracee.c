@@ -138,6 +138,23 @@ int tracee_cpu(pid_t tid)
 	return p ? atoi(p + 1) : -1;
 }
 
+/* Whether such a signal waits for this very thread. */
+bool tracee_is_told(pid_t tid, int sig, int code)
+{
+	struct {
+		uint64_t off;
+		uint32_t flags;
+		int32_t nr;
+	} args = { .nr = 8 };
+	siginfo_t info[8];
+	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info);
+
+	for (long i = 0; i < n; i++)
+		if (info[i].si_signo == sig && info[i].si_code == code)
+			return true;
+	return false;
+}
+
 /* Was it last on the CPU that the caller is on? */
 bool tracee_is_beside(pid_t tid)
 {

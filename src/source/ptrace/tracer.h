@@ -346,6 +346,7 @@ int tracee_counters_of_all(pid_t pid, struct counters *c);
 uint32_t tracee_comm(struct names *names, pid_t tid);
 int tracee_cpu(pid_t tid);
 bool tracee_is_beside(pid_t tid);
+bool tracee_is_told(pid_t tid, int sig, int code);
 bool tracee_ignores(pid_t tid, int sig);
 int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n);
 int tracee_signal(pid_t tid, int sig, struct signal_state *s);

@@ -162,14 +162,20 @@ bool handler_sets(
 		       (t->launch ? handler != 0 : handler_is_one(handler)));
 }
 
-/* Its mask, of which that signal is a part that matters. */
+/*
+ * Its mask, of which that signal is a part that matters. Not what it was told that its
+ * mask is while all are blocked, and puts back: in that the signal is missing, by us.
+ */
 bool handler_sets_mask(const struct task *k, const struct user_regs_struct *r)
 {
-	uint64_t set = 0;
+	uint64_t set = 0, now = 0;
 
-	return r->rdi != SIG_UNBLOCK && r->rsi &&
-	       task_read(k, r->rsi, &set, sizeof(set)) == sizeof(set) &&
-	       handler_is_odd(set);
+	if (r->rdi == SIG_UNBLOCK || !r->rsi ||
+		task_read(k, r->rsi, &set, sizeof(set)) != sizeof(set) ||
+		!handler_is_odd(set))
+		return false;
+	return set & sigsys || ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(now), &now) < 0 ||
+	       !is_full(now);
 }
 
 /*

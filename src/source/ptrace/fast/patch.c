@@ -90,10 +90,14 @@ static bool may_break(struct tracer *t, struct task *k, const struct stand *st)
 /*
  * Write over code that other threads may run: a breakpoint first, the rest, the first
  * byte last, and all CPUs told in between. Who meets the breakpoint stops and goes on.
- * was: what is there now, to be put back if they cannot be told.
+ * was: what is there now, to be put back if they cannot be told. cave: what is in that.
+ *
+ * They may meanwhile bring back what the file has, madvise(2): so at last all is written
+ * that has to be there.
  */
 static int write_code(struct tracer *t, struct task *k, struct stand *st, int mem,
-	const struct site *s, const uint8_t *was, const uint8_t *code)
+	const struct site *s, const uint8_t *was, const uint8_t *code,
+	const uint8_t *cave)
 {
 	static const uint8_t breakpoint = 0xcc;
 
@@ -112,7 +116,9 @@ static int write_code(struct tracer *t, struct task *k, struct stand *st, int me
 	}
 	mem_write(mem, s->patch + 1, code + 1, s->length - 1);
 	err = setup_barrier_now(t, k, st);
-	mem_write(mem, s->patch, code, 1);
+	if (cave)
+		mem_write(mem, s->cave, cave, STUB_JUMP);
+	mem_write(mem, s->patch, code, s->length);
 	return err;
 }
 
@@ -142,7 +148,8 @@ static int write_all(struct tracer *t, struct task *k, struct stand *st, struct 
 	}
 	s->state = SITE_PATCHED; /* from now on its breakpoint is known */
 	if (!err)
-		err = write_code(t, k, st, mem, s, s->old, s->now);
+		err = write_code(
+			t, k, st, mem, s, s->old, s->now, s->cave ? c.byte : NULL);
 	if (err && s->cave && !leads_there(k, s)) /* the next try looks at it */
 		mem_write(mem, s->cave, s->cave_old, STUB_JUMP);
 	return err;
@@ -486,7 +493,7 @@ void patch_again(struct tracer *t, struct task *k, struct site *s)
 			mem_write(mem, s->cave, j.byte, STUB_JUMP);
 		}
 		mem_write(mem, s->patch + 1, s->now + 1, s->length - 1);
-		mem_write(mem, s->patch, s->now, 1);
+		mem_write(mem, s->patch, s->now, s->length);
 	}
 	close(mem);
 }
@@ -528,7 +535,7 @@ int patch_undo(struct tracer *t, struct task *k, uint64_t at)
 			continue;
 		memcpy(was, s->now, sizeof(was));
 		memcpy(s->now, s->old, sizeof(s->now));
-		err = write_code(t, k, &st, mem, s, was, s->old);
+		err = write_code(t, k, &st, mem, s, was, s->old, NULL);
 		s->state = SITE_REFUSED;
 	}
 	if (mem >= 0)
