@@ -2,8 +2,9 @@
  * stolen HOW - waits of 40 ms, while signals come that are ignored and another thread is
  * busy, which may take them; prints how many have ended with EINTR, or half done
  *
- * HOW: recv and read (of a socket with a timeout), epoll, sigtimedwait, semtimedop; semop
- * (until a child gives); write and writev (to a pipe that is read slowly).
+ * HOW: recv, read and accept (of a socket with a timeout), epoll, sigtimedwait,
+ * semtimedop; semop (until a child gives); write and writev (to a pipe that is read
+ * slowly).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -90,6 +92,8 @@ static long wait_once(const char *how, int fd, int ep, int sem)
 		return recv(fd, &c, 1, 0);
 	if (!strcmp(how, "read"))
 		return read(fd, &c, 1);
+	if (!strcmp(how, "accept"))
+		return accept(fd, NULL, NULL);
 	if (!strcmp(how, "epoll"))
 		return epoll_wait(ep, &event, 1, WAIT_MS);
 	if (!strcmp(how, "semtimedop"))
@@ -97,6 +101,17 @@ static long wait_once(const char *how, int fd, int ep, int sem)
 	if (!strcmp(how, "semop"))
 		return semop(sem, &take, 1);
 	return sigtimedwait(&set, NULL, &limit);
+}
+
+/* Where nobody connects: its name is the kernel's choice. */
+static int listener(void)
+{
+	struct sockaddr_un any = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	return bind(fd, (struct sockaddr *)&any, sizeof(any.sun_family)) || listen(fd, 1)
+		       ? -1
+		       : fd;
 }
 
 int main(int argc, char **argv)
@@ -107,8 +122,11 @@ int main(int argc, char **argv)
 	pthread_t t;
 
 	signal(SIGUSR1, SIG_IGN);
-	if (argc != 2 || sem < 0 || ep < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, s) ||
-		setsockopt(s[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
+	if (argc != 2 || sem < 0 || ep < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, s))
+		return 2;
+	if (!strcmp(argv[1], "accept"))
+		s[0] = listener();
+	if (setsockopt(s[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)))
 		return 2;
 	bool writes = !strncmp(argv[1], "write", 5);
 	int slow = writes ? slow_reader() : -1;

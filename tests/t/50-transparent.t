@@ -154,7 +154,7 @@ done
 
 # Another thread takes the signal that has woken this one.
 for mode in --no-patch --no-filter; do
-	case $mode in --no-filter) waits="recv read write writev epoll sigtimedwait semtimedop semop" ;; *) waits="recv read write writev" ;; esac
+	case $mode in --no-filter) waits="recv read accept write writev epoll sigtimedwait semtimedop semop" ;; *) waits="recv read write writev" ;; esac
 	all=
 	for how in $waits; do
 		for _ in 1 2; do

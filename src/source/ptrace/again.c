@@ -121,7 +121,7 @@ bool again_quietly(struct tracer *t, struct task *k)
 		return false;
 	if (tracee_limit(k->tid, &a->limit))
 		again_limit(t, k);
-	else if (a->on || !is_of_socket(t, k) || !tracee_lasts(k->tid, &a->limit))
+	else if (a->on || !tracee_lasts(k->tid, is_of_socket(t, k), &a->limit))
 		return false;
 	if (!a->on)
 		a->value = a->limit.value;

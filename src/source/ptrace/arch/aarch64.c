@@ -59,9 +59,10 @@ bool tracee_limit(pid_t tid, struct time_limit *l)
 	return false;
 }
 
-bool tracee_lasts(pid_t tid, struct time_limit *l)
+bool tracee_lasts(pid_t tid, bool of, struct time_limit *l)
 {
 	(void)tid;
+	(void)of;
 	(void)l;
 	return false;
 }

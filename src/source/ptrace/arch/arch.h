@@ -50,7 +50,7 @@ struct time_limit {
  * has any: no argument. */
 enum { NO_LIMIT = 6 };
 bool tracee_limit(pid_t tid, struct time_limit *l);
-bool tracee_lasts(pid_t tid, struct time_limit *l);
+bool tracee_lasts(pid_t tid, bool of, struct time_limit *l);
 
 /* At its exit stop: whether that is of this call. */
 bool tracee_is_limited(pid_t tid, const struct time_limit *l);
