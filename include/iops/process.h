@@ -23,6 +23,9 @@ pid_t process_tracer(pid_t pid, pid_t tid);
  * never runs anything of the program. */
 bool process_is_worker(pid_t pid, pid_t tid);
 
+/* Whether there is nothing of a program in it at all: a thread of the kernel. */
+bool process_is_kernels(pid_t pid);
+
 /* What it has for I/O that needs no calls: bits. */
 enum { PROCESS_URING = 1, PROCESS_AIO = 2 };
 unsigned process_async(pid_t pid);

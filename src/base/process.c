@@ -67,16 +67,28 @@ pid_t process_tracer(pid_t pid, pid_t tid)
 	return tracer ? atoi(tracer + strlen("\nTracerPid:")) : 0;
 }
 
-/* Flags, field 9: the kernel's include/linux/sched.h. */
-bool process_is_worker(pid_t pid, pid_t tid)
+/* Field 9: the kernel's include/linux/sched.h. 0: not known. */
+static unsigned long flags_of(pid_t pid, pid_t tid)
 {
-	enum { IO_WORKER = 0x10, USER_WORKER = 0x4000 };
 	char buf[1024];
 	unsigned long flags;
 	const char *p = stat_of(pid, tid, buf, sizeof(buf));
 
-	return p && sscanf(p, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
-	       flags & (IO_WORKER | USER_WORKER);
+	return p && sscanf(p, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 ? flags : 0;
+}
+
+bool process_is_worker(pid_t pid, pid_t tid)
+{
+	enum { IO_WORKER = 0x10, USER_WORKER = 0x4000 };
+
+	return flags_of(pid, tid) & (IO_WORKER | USER_WORKER);
+}
+
+bool process_is_kernels(pid_t pid)
+{
+	enum { KTHREAD = 0x200000 };
+
+	return flags_of(pid, pid) & KTHREAD;
 }
 
 static bool any_thread(pid_t pid, bool (*is)(pid_t pid, pid_t tid))

@@ -100,6 +100,12 @@ for backend in auto proc $BPFMODE; do
 	ok "... is said to be one" grep -q "cannot attach to $(cat zombie.txt): it has ended and waits for its parent (a zombie)" status.out
 done
 kill $pid; wait $pid 2>/dev/null
+if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ] && [ "$(id -u)" = 0 ]; then
+	status "a thread of the kernel" 1 timeout 20 "$IOPS" attach --backend=ptrace 2
+	ok "... is said to be one" grep -q "cannot attach to 2: it is a thread of the kernel" status.out
+else
+	skip "no thread of the kernel is to be seen here"
+fi
 for backend in auto proc $BPFMODE; do
 	for after in 0.05 0.1 0.2 0.4 0.6; do
 		rm -f zombie.txt; $PY zombie.py $after >zombie.txt & pid=$!

@@ -392,6 +392,10 @@ void seize_failed(pid_t pid, int err)
 		diag("cannot attach to %d: already traced by process %d", pid, other);
 	else if (process_check(pid) < 0)
 		return;
+	else if (err == -EPERM && process_is_kernels(pid))
+		diag("cannot attach to %d: it is a thread of the kernel, which makes no "
+		     "system calls",
+			pid);
 	else if (err == -EPERM)
 		diag("cannot attach to %d: not permitted; 'iops doctor' tells why", pid);
 	else if (err == -EBUSY)
