@@ -353,6 +353,7 @@ for _ in 1 2 3 4 5; do
 	[ "$(tail -n 1 mixed.txt)" = good ] && [ "$(json e.json "$all_verified")" = True ] && n_good=$((n_good + 1))
 done
 is "kill -9 of the tracer, and another one" $n_good 5
+is "... which says what it found" "$(json e.json 'j["run"]["fast_path"]["reason"]')" "process $pid keeps what another iops has left in it"
 
 # ... also where threads come and go all the time, with all signals blocked meanwhile.
 n_good=0

@@ -92,16 +92,17 @@ cp "$HELP/halves" .
 # each attempt to go on raises, is ignored. More than once, and with another one waiting.
 cat >gone.py <<'EOP'
 import os, signal, socket, sys, time
-ways = {"write": lambda w: os.write(w, b"x" * 200000), "writev": lambda w: os.writev(w, [b"x" * 100000] * 2),
-        "send": lambda w: s.send(b"x" * 9000000), "sendfile": lambda w: os.sendfile(w, f, 0, 200000)}
-open("gone.in", "wb").write(b"x" * 200000); f = os.open("gone.in", os.O_RDONLY)
+part, parts, much = b"x" * 200000, [b"x" * 100000] * 2, b"x" * 9000000 # in time: it is to have begun before the other one goes
+ways = {"write": lambda w: os.write(w, part), "writev": lambda w: os.writev(w, parts),
+        "send": lambda w: s.send(much), "sendfile": lambda w: os.sendfile(w, f, 0, 200000)}
+open("gone.in", "wb").write(part); f = os.open("gone.in", os.O_RDONLY)
 for how, way in ways.items():
     for reads in 1000, 0:
         if how == "send": s, peer = socket.socketpair(); r, w = peer.fileno(), s.fileno()
         else: r, w = os.pipe()
         pid = os.fork()
         if not pid:
-            os.close(w); time.sleep(0.05); reads and os.read(r, reads); time.sleep(0.05)
+            os.close(w); time.sleep(0.2); reads and os.read(r, reads); time.sleep(0.1)
             os.kill(os.getppid(), signal.SIGURG); os._exit(0)
         if how == "send": peer.close()
         else: os.close(r)
