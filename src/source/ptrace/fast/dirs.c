@@ -31,12 +31,6 @@ static pid_t own_id(const struct task *k)
 	return k->process->apart ? k->tid : k->process->pid;
 }
 
-/* Some links of /proc lead each to itself. */
-bool is_in_proc(const char *path)
-{
-	return !strncmp(path, "/proc/", 6);
-}
-
 struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name, uint32_t real)
 {
 	struct fast_dir *d = &t->fast->dir[name % FAST_DIRS];

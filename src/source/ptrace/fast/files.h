@@ -84,6 +84,7 @@ ssize_t root_link(
 /* now.c. full: a path made whole. */
 struct statx;
 void stat_of(const struct statx *x, struct stat *st);
+bool is_in_proc(const char *path);
 bool is_deleted(const char *path);
 bool is_to_come(struct tracer *t, const char *now);
 bool is_there_since(struct tracer *t, const char *path, uint64_t since);
@@ -91,7 +92,6 @@ ssize_t found_path(struct tracer *t, struct task *k, const char *full,
 	const struct stat *is, char *out);
 
 /* dirs.c */
-bool is_in_proc(const char *path);
 struct fast_dir *dirs_put(struct tracer *t, struct task *k, uint32_t name, uint32_t real);
 struct fast_dir *dir_of(struct tracer *t, struct task *k, const char *full);
 ssize_t in_path(

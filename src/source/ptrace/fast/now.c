@@ -107,6 +107,22 @@ bool is_there_since(struct tracer *t, const char *path, uint64_t since)
 	return !n.puts;
 }
 
+/* Some links of /proc lead each to itself. */
+bool is_in_proc(const char *path)
+{
+	return !strncmp(path, "/proc/", 6);
+}
+
+static const char deleted[] = " (deleted)";
+
+bool is_deleted(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len >= sizeof(deleted) &&
+	       !strcmp(path + len - (sizeof(deleted) - 1), deleted);
+}
+
 /* What is found at a path, and where that really is. Bytes, or 0. */
 static ssize_t path_now(
 	struct tracer *t, struct task *k, const char *full, struct stat *st, char *out)
@@ -124,6 +140,9 @@ static ssize_t path_now(
 	if (n <= 0 || *out != '/')
 		return 0;
 	out[n] = 0;
+	/* Nobody deletes there: whose it is has ended just now. */
+	if (is_in_proc(out) && is_deleted(out))
+		out[n -= sizeof(deleted) - 1] = 0;
 	return n;
 }
 
@@ -165,12 +184,4 @@ ssize_t found_path(struct tracer *t, struct task *k, const char *full,
 			       !is_to_come(t, out)
 		       ? n
 		       : 0;
-}
-
-bool is_deleted(const char *path)
-{
-	static const char mark[] = " (deleted)";
-	size_t len = strlen(path);
-
-	return len >= sizeof(mark) && !strcmp(path + len - (sizeof(mark) - 1), mark);
 }
