@@ -352,13 +352,16 @@ static bool is_padding(const struct elf *x, uint64_t at, uint64_t len)
 	return true;
 }
 
-/* Five bytes of a gap that no other call uses; 0: none. */
-static uint64_t room_in(struct elf *x, uint64_t from, uint64_t to, uint64_t call)
+/* Five bytes of a gap that no other call uses, beside: in the call's page; 0: none. */
+static uint64_t room_in(
+	struct elf *x, uint64_t from, uint64_t to, uint64_t call, bool beside)
 {
 	for (uint64_t at = from; at + JUMP <= to; at += JUMP) {
 		int64_t jump = (int64_t)(at - (call + 2));
 		uint64_t user = map_get(&x->caves, at, 0);
-		if (jump < -REACH - 1 || jump > REACH || (user && user != call))
+		if (jump < -REACH - 1 || jump > REACH || (user && user != call) ||
+			(beside && (at >> 12 != call >> 12 ||
+					   (at + JUMP - 1) >> 12 != call >> 12)))
 			continue;
 		if (map_put(&x->caves, at, 0, call) < 0)
 			return 0;
@@ -368,7 +371,7 @@ static uint64_t room_in(struct elf *x, uint64_t from, uint64_t to, uint64_t call
 }
 
 /* Padding between two functions within reach of a short jump. All in file offsets. */
-static uint64_t find_cave(struct elf *x, uint64_t call, int64_t to_address)
+static uint64_t find_cave(struct elf *x, uint64_t call, int64_t to_address, bool beside)
 {
 	uint64_t lowest = call + to_address - 200, highest = call + to_address + 200;
 	uint64_t end = 0;
@@ -379,7 +382,7 @@ static uint64_t find_cave(struct elf *x, uint64_t call, int64_t to_address)
 			uint64_t from = end - to_address, to = f->from - to_address;
 			if (within(x, from, to - from) &&
 				is_padding(x, from, to - from)) {
-				uint64_t cave = room_in(x, from, to, call);
+				uint64_t cave = room_in(x, from, to, call, beside);
 				if (cave)
 					return cave;
 			}
@@ -408,7 +411,7 @@ static uint64_t find_breakpoints(struct elf *x, uint64_t call)
 	uint64_t to = at;
 	while (to < end && within(x, to, 1) && x->file[to] == BREAKPOINT)
 		to++;
-	return room_in(x, at, to, call);
+	return room_in(x, at, to, call, false);
 }
 
 /* What to add to an offset in the file to have its address; false: it is not mapped. */
@@ -442,10 +445,13 @@ static bool plan_before(const struct elf *x, uint64_t call, uint64_t prev,
 	return true;
 }
 
+/* By a jump to one. Both are best brought back at once, where a program does that. */
 static bool plan_cave(struct elf *x, uint64_t call, int64_t to_address, struct plan *p)
 {
-	uint64_t cave = find_cave(x, call, to_address);
+	uint64_t cave = find_cave(x, call, to_address, true);
 
+	if (!cave)
+		cave = find_cave(x, call, to_address, false);
 	if (!cave && !x->nfunctions)
 		cave = find_breakpoints(x, call);
 	if (!cave)

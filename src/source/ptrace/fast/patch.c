@@ -92,7 +92,7 @@ static bool may_break(struct tracer *t, struct task *k, const struct stand *st)
  * byte last, and all CPUs told in between. Who meets the breakpoint stops and goes on.
  * was: what is there now, to be put back if they cannot be told. cave: what is in that.
  *
- * They may meanwhile bring back what the file has, madvise(2): so at last all is written
+ * They may meanwhile bring back what the file has, madvise(2): so each time all is written
  * that has to be there.
  */
 static int write_code(struct tracer *t, struct task *k, struct stand *st, int mem,
@@ -114,7 +114,9 @@ static int write_code(struct tracer *t, struct task *k, struct stand *st, int me
 		mem_write(mem, s->patch, was, 1);
 		return err;
 	}
-	mem_write(mem, s->patch + 1, code + 1, s->length - 1);
+	uint8_t half[sizeof(s->now)] = { breakpoint };
+	memcpy(half + 1, code + 1, s->length - 1);
+	mem_write(mem, s->patch, half, s->length);
 	err = setup_barrier_now(t, k, st);
 	if (cave)
 		mem_write(mem, s->cave, cave, STUB_JUMP);
