@@ -92,8 +92,8 @@ static bool may_break(struct tracer *t, struct task *k, const struct stand *st)
  * byte last, and all CPUs told in between. Who meets the breakpoint stops and goes on.
  * was: what is there now, to be put back if they cannot be told. cave: what is in that.
  *
- * They may meanwhile bring back what the file has, madvise(2): so each time all is written
- * that has to be there.
+ * They may meanwhile bring back what the file has, madvise(2): so each time all is
+ * written that has to be there.
  */
 static int write_code(struct tracer *t, struct task *k, struct stand *st, int mem,
 	const struct site *s, const uint8_t *was, const uint8_t *code,
