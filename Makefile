@@ -127,7 +127,7 @@ $(B)/unit/%: tests/unit/%.c $(B)/libiops.a
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $< $(B)/libiops.a $(LDFLAGS) -lcmocka $(LDLIBS) -o $@
 $(B)/unit/test_export $(B)/unit/test_fast_text: override LDLIBS += $(LATELIBS)
 HELPCC  := -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread
-$(B)/help/mkio $(B)/help/hot $(B)/help/netio $(B)/help/ledger: $(B)/help/%: tests/help/%.c
+$(B)/help/mkio $(B)/help/hot $(B)/help/netio $(B)/help/ledger $(B)/help/refused: $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -static $< -o $@
 $(B)/help/mkio32 $(B)/help/hot32 $(B)/help/netio32: $(B)/help/%32: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -m32 -static $< -o $@

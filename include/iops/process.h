@@ -26,6 +26,9 @@ bool process_is_worker(pid_t pid, pid_t tid);
 /* Whether there is nothing of a program in it at all: a thread of the kernel. */
 bool process_is_kernels(pid_t pid);
 
+/* Whether a line of its /proc/PID/maps has that name in it. */
+bool process_maps(pid_t pid, const char *name);
+
 /* What it has for I/O that needs no calls: bits. */
 enum { PROCESS_URING = 1, PROCESS_AIO = 2 };
 unsigned process_async(pid_t pid);

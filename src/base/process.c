@@ -156,8 +156,7 @@ static bool has_descriptor(pid_t pid, const char *link)
 	return has;
 }
 
-/* aio_setup_ring() of the kernel's fs/aio.c names the mapping. */
-static bool has_mapping(pid_t pid, const char *name)
+bool process_maps(pid_t pid, const char *name)
 {
 	char path[64], *line = NULL;
 	size_t size = 0;
@@ -180,7 +179,8 @@ unsigned process_async(pid_t pid)
 		     any_thread(pid, process_is_worker);
 
 	return (uring ? PROCESS_URING : 0u) |
-	       (has_mapping(pid, " /[aio] (deleted)") ? PROCESS_AIO : 0u);
+	       /* aio_setup_ring() of the kernel's fs/aio.c names the mapping. */
+	       (process_maps(pid, " /[aio] (deleted)") ? PROCESS_AIO : 0u);
 }
 
 int process_check(pid_t pid)

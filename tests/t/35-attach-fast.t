@@ -280,11 +280,11 @@ done
 # is put back, though the child was let go alone; else nobody waits for ever, and it is said.
 lend() {	# milliseconds that the child sleeps, options...
 	ms=$1; shift
-	"$HELP/lender" 600 $ms >lent.txt & pid=$!
+	"$HELP/lender" 1500 $ms >lent.txt & pid=$!
 	sleep 0.05
 	before=$(first)
-	timeout 20 "$IOPS" attach -q -d 1 "$@" --json -o lent.json $pid
-	echo "$? $([ -s lent.txt ] && echo ended || echo sleeps) $(json lent.json 'j["run"]["notes"], j["run"]["lost"], j["total"]["write"]["operations"] > 100')"
+	timeout 20 "$IOPS" attach -q -d 2 "$@" --json -o lent.json $pid
+	echo "$? $([ -s lent.txt ] && echo ended || echo sleeps) $(json lent.json 'j["run"]["notes"], j["run"]["lost"], j["total"]["write"]["operations"] > 1000')"
 }
 lend 2000 >lends.txt
 is "a child of vfork that sleeps for long is waited for" "$(cat lends.txt)" "0 sleeps ([], 0, True)"

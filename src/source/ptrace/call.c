@@ -276,12 +276,17 @@ static bool was_answered(const struct tracer *t, const struct task *k,
 static bool was_refused(const struct task *k, const struct syscall_desc *d, int64_t ret)
 {
 	enum { BY_SECCOMP = 1 }; /* SYS_SECCOMP, asm-generic/siginfo.h */
-	unsigned long status = 0;
+	siginfo_t info[8];
 
-	return ret == d->nr[k->call.abi] &&
-	       (tracee_is_told(k->tid, SIGSYS, BY_SECCOMP) ||
-		       (!ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &status) &&
-			       WTERMSIG(status) == SIGSYS));
+	if (ret != d->nr[k->call.abi])
+		return false;
+	if (k->status >> 16 == PTRACE_EVENT_EXIT)
+		return tracee_ends_by(k->tid, SIGSYS);
+	int n = tracee_waiting(k->tid, info, sizeof(info) / sizeof(*info));
+	while (n-- > 0)
+		if (info[n].si_signo == SIGSYS && info[n].si_code == BY_SECCOMP)
+			return true;
+	return false;
 }
 
 /*

@@ -5,10 +5,9 @@
  * allows that, fanotify(7). While it stands still, we must ask for neither.
  */
 #include "tracer.h"
+#include "iops/slurp.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/fanotify.h>
@@ -26,20 +25,17 @@ void serves_begin(struct tracer *t, struct task *k)
 		t->allows_opens = true;
 }
 
-/* "fanotify flags:5 event-flags:8000", /proc/PID/fdinfo. true as well where it is not
- * told. */
-static bool is_asked(int dir, const char *fd)
+/* "fanotify flags:5 event-flags:8000": /proc/PID/fdinfo. Where that is not told, it is.
+ */
+static bool is_asked(pid_t pid, const char *fd)
 {
-	char path[PATH_MAX], text[1024];
+	char path[288], text[1024];
 	unsigned flags;
 
-	snprintf(path, sizeof(path), "../fdinfo/%s", fd);
-	int info = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
-	if (info >= 0)
-		close(info);
-	text[n > 0 ? n : 0] = 0;
-	const char *line = strstr(text, "fanotify flags:");
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", pid, fd);
+	const char *line = slurp(path, text, sizeof(text)) < 0
+				   ? NULL
+				   : strstr(text, "fanotify flags:");
 	return !line || sscanf(line, "fanotify flags:%x", &flags) != 1 ||
 	       flags & (FAN_CLASS_CONTENT | FAN_CLASS_PRE_CONTENT);
 }
@@ -57,7 +53,7 @@ void serves_already(struct tracer *t, struct process *p)
 		to[n > 0 ? n : 0] = 0;
 		p->brings |= !strcmp(to, "anon_inode:[userfaultfd]");
 		t->allows_opens |= !strcmp(to, "anon_inode:[fanotify]") &&
-				   is_asked(dirfd(dir), e->d_name);
+				   is_asked(p->pid, e->d_name);
 	}
 	if (dir)
 		closedir(dir);

@@ -138,21 +138,26 @@ int tracee_cpu(pid_t tid)
 	return p ? atoi(p + 1) : -1;
 }
 
-/* Whether such a signal waits for this very thread. */
-bool tracee_is_told(pid_t tid, int sig, int code)
+/* The first signals that wait for this very thread. How many, or -errno. */
+int tracee_waiting(pid_t tid, siginfo_t *info, int most)
 {
 	struct {
 		uint64_t off;
 		uint32_t flags;
 		int32_t nr;
-	} args = { .nr = 8 };
-	siginfo_t info[8];
+	} args = { .nr = most };
 	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info);
 
-	for (long i = 0; i < n; i++)
-		if (info[i].si_signo == sig && info[i].si_code == code)
-			return true;
-	return false;
+	return n < 0 ? -errno : (int)n;
+}
+
+/* At the exit stop: whether it ends by that signal. */
+bool tracee_ends_by(pid_t tid, int sig)
+{
+	unsigned long status = 0;
+
+	return !ptrace(PTRACE_GETEVENTMSG, tid, 0, &status) &&
+	       WTERMSIG((int)status) == sig;
 }
 
 /* Was it last on the CPU that the caller is on? */

@@ -59,10 +59,10 @@ bool tracee_limit(pid_t tid, struct time_limit *l)
 	return false;
 }
 
-bool tracee_lasts(pid_t tid, bool of, struct time_limit *l)
+bool tracee_lasts(pid_t tid, bool socket, struct time_limit *l)
 {
 	(void)tid;
-	(void)of;
+	(void)socket;
 	(void)l;
 	return false;
 }

@@ -47,10 +47,10 @@ struct time_limit {
 };
 
 /* Where there it is one of those: true. lasts: one whose limit is its socket's, if it
- * has any: no argument. */
+ * has any: no argument; socket: it is known to be on one. */
 enum { NO_LIMIT = 6 };
 bool tracee_limit(pid_t tid, struct time_limit *l);
-bool tracee_lasts(pid_t tid, bool of, struct time_limit *l);
+bool tracee_lasts(pid_t tid, bool socket, struct time_limit *l);
 
 /* At its exit stop: whether that is of this call. */
 bool tracee_is_limited(pid_t tid, const struct time_limit *l);

@@ -100,23 +100,34 @@ bool tracee_limit(pid_t tid, struct time_limit *l)
 	return false;
 }
 
-/*
- * What waits for others on a socket, and may be made once more: it has done nothing. of:
- * it is known to be on a socket; accept(2) is on nothing else.
- */
-bool tracee_lasts(pid_t tid, bool of, struct time_limit *l)
+/* What waits for others on a socket, and may be made once more: it has done nothing. */
+bool tracee_lasts(pid_t tid, bool socket, struct time_limit *l)
 {
-	static const int lasting[] = { SYS_accept, SYS_accept4, SYS_read, SYS_readv,
-		SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_write, SYS_writev,
-		SYS_sendto, SYS_sendmsg, SYS_sendmmsg };
-	enum { ACCEPTS = 2 };
+	static const struct {
+		int nr;
+		bool always; /* on nothing else */
+	} lasting[] = {
+		{ SYS_read, false },
+		{ SYS_readv, false },
+		{ SYS_recvfrom, true },
+		{ SYS_recvmsg, true },
+		{ SYS_recvmmsg, true },
+		{ SYS_write, false },
+		{ SYS_writev, false },
+		{ SYS_sendto, true },
+		{ SYS_sendmsg, true },
+		{ SYS_sendmmsg, true },
+		{ SYS_accept, true },
+		{ SYS_accept4, true },
+	};
 	struct user_regs_struct r;
 
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || r.cs == CODE_32)
 		return false;
-	for (size_t i = 0; i < (of ? sizeof(lasting) / sizeof(*lasting) : ACCEPTS); i++)
-		if ((int64_t)r.orig_rax == lasting[i]) {
-			*l = (struct time_limit){ .nr = lasting[i], .arg = NO_LIMIT };
+	for (size_t i = 0; i < sizeof(lasting) / sizeof(*lasting); i++)
+		if ((int64_t)r.orig_rax == lasting[i].nr &&
+			(socket || lasting[i].always)) {
+			*l = (struct time_limit){ .nr = lasting[i].nr, .arg = NO_LIMIT };
 			return true;
 		}
 	return false;

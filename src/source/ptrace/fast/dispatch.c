@@ -135,15 +135,10 @@ static bool begin(struct tracer *t, struct task *k)
 /* Whether a signal of our making still waits: without us the task would die of it. */
 static bool is_pending(pid_t tid)
 {
-	struct {
-		uint64_t off;
-		uint32_t flags;
-		int32_t nr;
-	} args = { .nr = 8 };
 	siginfo_t info[8];
-	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info);
+	int n = tracee_waiting(tid, info, sizeof(info) / sizeof(*info));
 
-	for (long i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		if ((info[i].si_signo == SIGSYS || info[i].si_signo == SIGTRAP ||
 			    info[i].si_signo == SIGSEGV || info[i].si_signo == SIGBUS) &&
 			info[i].si_code > 0)

@@ -447,10 +447,7 @@ static void tell_place(const struct task *k, const struct user_regs_struct *r)
 /* SECCOMP_RET_KILL: likewise, at the exit stop; of a thread, or all end as one does. */
 static bool was_refused(const struct task *k, const struct user_regs_struct *r)
 {
-	unsigned long status = 0;
-
-	return r->rax == r->orig_rax && !ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &status) &&
-	       WTERMSIG(status) == SIGSYS;
+	return r->rax == r->orig_rax && tracee_ends_by(k->tid, SIGSYS);
 }
 
 static int mend(struct tracer *t, struct task *k, int sig)

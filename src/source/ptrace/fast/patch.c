@@ -495,7 +495,7 @@ void patch_again(struct tracer *t, struct task *k, struct site *s)
 			mem_write(mem, s->cave, j.byte, STUB_JUMP);
 		}
 		mem_write(mem, s->patch + 1, s->now + 1, s->length - 1);
-		mem_write(mem, s->patch, s->now, s->length);
+		mem_write(mem, s->patch, s->now, 1);
 	}
 	close(mem);
 }

@@ -172,32 +172,17 @@ int fast_try(char *why, size_t size)
 			: "the processor or kernel lacks FSGSBASE");
 }
 
-/* Whether there is the memory of rings, by its name: setup.c. */
-static bool has_rings(pid_t pid)
-{
-	char path[32], *line = NULL;
-	size_t size = 0;
-	bool has = false;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	FILE *maps = fopen(path, "re");
-	while (maps && !has && getline(&line, &size, maps) > 0)
-		has = strstr(line, "/memfd:iops") != NULL;
-	if (maps)
-		fclose(maps);
-	free(line);
-	return has;
-}
-
 /*
  * Why a process that runs already is left as it is. The first reason is told. What
- * seems to be the program's own may be what another iops had to leave there.
+ * seems to be the program's own may be what another iops had to leave there: memory of
+ * rings, by the name that setup.c gives it.
  */
 void fast_left(struct tracer *t, const struct task *k, const char *why)
 {
 	if (t->launch || *t->no_patch)
 		return;
-	if (!(k->space && k->space->hooked) && has_rings(k->process->pid))
+	if (!(k->space && k->space->hooked) &&
+		process_maps(k->process->pid, "/memfd:iops"))
 		why = "keeps what another iops has left in it";
 	snprintf(t->no_patch, sizeof(t->no_patch), "process %d %s", k->process->pid, why);
 }
