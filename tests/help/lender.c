@@ -1,8 +1,12 @@
 /*
- * lender.c BUSY CHILD - writes for BUSY ms, lends its memory to a child of vfork(2) that
- * sleeps for CHILD ms, and writes again: prints how often, and whether all was right
+ * lender.c BUSY CHILD [THREADS] - writes for BUSY ms, lends its memory to a child of
+ * vfork(2) that sleeps for CHILD ms, and writes again, and so do THREADS others all the
+ * time: prints how often, and whether all was right
  */
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -26,10 +30,30 @@ static long write_for(int fd, long ms, int *bad)
 	return n;
 }
 
+static struct {
+	int fd, bad;
+	atomic_long n;
+	atomic_bool over;
+} others;
+
+static void *write_on(void *arg)
+{
+	(void)arg;
+	while (!others.over)
+		others.n += write_for(others.fd, 50, &others.bad);
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	long busy = argc > 1 ? atol(argv[1]) : 500, sleeps = argc > 2 ? atol(argv[2]) : 1000;
 	int fd = open("/dev/null", O_WRONLY), bad = fd < 0, status;
+	pthread_t thread[8];
+	int threads = argc > 3 ? atoi(argv[3]) : 0;
+
+	others.fd = fd;
+	for (int i = 0; i < threads && i < 8; i++)
+		bad |= pthread_create(&thread[i], NULL, write_on, NULL);
 	long n = write_for(fd, busy, &bad);
 	struct timespec t = { sleeps / 1000, sleeps % 1000 * 1000000 };
 	pid_t pid = vfork();
@@ -41,6 +65,11 @@ int main(int argc, char **argv)
 	}
 	bad |= waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 7;
 	n += write_for(fd, busy, &bad);
+	others.over = true;
+	for (int i = 0; i < threads && i < 8; i++)
+		pthread_join(thread[i], NULL);
+	n += others.n;
+	bad |= others.bad;
 	printf("%ld %s\n", n, bad ? "bad" : "good");
 	return bad;
 }

@@ -278,22 +278,24 @@ done
 
 # A parent in vfork(2) cannot be stopped before its child has gone on. If that is soon, all
 # is put back, though the child was let go alone; else nobody waits for ever, and it is said.
-lend() {	# milliseconds that the child sleeps, options...
-	ms=$1; shift
-	"$HELP/lender" 1500 $ms >lent.txt & pid=$!
+lend() {	# milliseconds that the child sleeps, threads beside it, options...
+	ms=$1 threads=$2; shift 2
+	"$HELP/lender" 1500 $ms $threads >lent.txt & pid=$!
 	sleep 0.05
 	before=$(first)
 	timeout 20 "$IOPS" attach -q -d 2 "$@" --json -o lent.json $pid
 	echo "$? $([ -s lent.txt ] && echo ended || echo sleeps) $(json lent.json 'j["run"]["notes"], j["run"]["lost"], j["total"]["write"]["operations"] > 1000')"
 }
-lend 2000 >lends.txt
-is "a child of vfork that sleeps for long is waited for" "$(cat lends.txt)" "0 sleeps ([], 0, True)"
-is "... and all is put back behind it" "$(clean)" "$before"
-wait $pid
-is "... and the program goes on" "$? $(sed 's/[0-9]* //' lent.txt)" "0 good"
+for threads in 0 3; do
+	lend 2000 $threads >lends.txt
+	is "a child of vfork that sleeps for long is waited for, $threads threads run on" "$(cat lends.txt)" "0 sleeps ([], 0, True)"
+	is "... and all is put back behind it" "$(clean)" "$before"
+	wait $pid
+	is "... and the program goes on" "$? $(sed 's/[0-9]* //' lent.txt)" "0 good"
+done
 for mode in "" --no-patch; do
 	case $mode in "") said="{'note': 'left patched', 'processes': 1}" ;; *) said= ;; esac
-	lend 9000 $mode >lends.txt
+	lend 9000 0 $mode >lends.txt
 	is "... but not for ever $mode" "$(cat lends.txt)" "0 sleeps ([$said], 0, True)"
 	wait $pid
 	is "... and the program goes on" "$? $(sed 's/[0-9]* //' lent.txt)" "0 good"

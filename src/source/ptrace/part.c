@@ -57,7 +57,7 @@ void part_task(struct tracer *t, struct task *k, int sig)
 struct group {
 	struct space *space;
 	struct task **task;
-	unsigned n, running;
+	unsigned n, running, lending;
 };
 
 static void add_to_group(struct tracer *t, struct task *k, void *arg)
@@ -69,8 +69,10 @@ static void add_to_group(struct tracer *t, struct task *k, void *arg)
 		return;
 	if (k->waits && k->state == TASK_STOPPED)
 		g->task[g->n++] = k;
-	else
-		g->running += !k->exiting;
+	else if (!k->exiting) {
+		g->running++;
+		g->lending += k->lends || k->lender;
+	}
 }
 
 /* What runs on has been asked to stop, and sleeps where it cannot: all of it at each look
@@ -79,7 +81,8 @@ static void add_to_group(struct tracer *t, struct task *k, void *arg)
  */
 bool part_late(const struct tracer *t, const struct space *s)
 {
-	const uint64_t since = tracer_now(t) - t->stopping_ns;
+	const uint64_t from = s->since_ns ? s->since_ns : t->stopping_ns,
+		       since = tracer_now(t) - from;
 
 	return since > STARVED_NS || (since > LATE_NS && t->looks - s->looked > LOOKS);
 }
@@ -113,6 +116,24 @@ static bool is_shared(const struct space *s, const struct task *k)
 	return false;
 }
 
+/*
+ * A parent that sleeps in vfork(2) stops only when its child has gone on: if that takes
+ * long nobody is kept waiting for it, and all are asked to stop once more behind it.
+ */
+static bool run_on(struct tracer *t, const struct group *g)
+{
+	struct space *s = g->space;
+
+	if (g->running != g->lending || tracer_now(t) - t->stopping_ns > ASLEEP_NS)
+		return false;
+	s->runs_on = true;
+	for (unsigned i = 0; i < g->n; i++) {
+		g->task[i]->waits = false;
+		queue_resume(t, g->task[i], 0);
+	}
+	return true;
+}
+
 void part_group(struct tracer *t, struct space *s)
 {
 	struct group g = { .space = s, .task = calloc(t->ntasks, sizeof(*g.task)) };
@@ -120,7 +141,7 @@ void part_group(struct tracer *t, struct space *s)
 	if (!g.task)
 		return;
 	tasks_each(t, add_to_group, &g);
-	if (g.n && (!g.running || part_late(t, s))) {
+	if (g.n && (!g.running || (part_late(t, s) && !run_on(t, &g)))) {
 		for (unsigned i = 0; i < g.n; i++)
 			dispatch_leave(t, g.task[i]);
 		if (g.running)
@@ -189,8 +210,19 @@ static void look(struct tracer *t, struct task *k, void *arg)
 
 static void interrupt_late(struct tracer *t, struct task *k, void *arg)
 {
-	if (k->space && part_late(t, k->space))
+	if (k->space && !k->space->runs_on && part_late(t, k->space))
 		task_interrupt(t, k, arg);
+}
+
+/* Its children have gone on, or are waited for no longer. */
+static void stop_again(struct tracer *t, struct space *s)
+{
+	if (s->asleep && tracer_now(t) - t->stopping_ns <= ASLEEP_NS)
+		return;
+	s->runs_on = false;
+	s->since_ns = tracer_now(t);
+	s->looked = t->looks;
+	tasks_each(t, task_interrupt, s);
 }
 
 struct waiting {
@@ -203,7 +235,7 @@ static void add_space(struct tracer *t, struct task *k, void *arg)
 	struct waiting *w = arg;
 
 	(void)t;
-	if (!k->waits)
+	if (!k->waits && !(k->space && k->space->runs_on))
 		return;
 	for (unsigned i = 0; i < w->n; i++)
 		if (w->space[i] == k->space)
@@ -212,9 +244,8 @@ static void add_space(struct tracer *t, struct task *k, void *arg)
 }
 
 /*
- * Now and then while stopping. A parent that sleeps in vfork(2) stops only when its child
- * has gone on: if that takes long the child is let go alone. It may still make calls from
- * patched code, which does no harm.
+ * Now and then while stopping. Who is let go alone may still make calls from patched
+ * code, which does no harm.
  */
 void part_tick(struct tracer *t)
 {
@@ -231,7 +262,7 @@ void part_tick(struct tracer *t)
 	if (w.space)
 		tasks_each(t, add_space, &w);
 	for (unsigned i = 0; i < w.n; i++)
-		part_group(t, w.space[i]);
+		(w.space[i]->runs_on ? stop_again : part_group)(t, w.space[i]);
 	free(w.space);
 	tasks_each(t, interrupt_late, NULL);
 }

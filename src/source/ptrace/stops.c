@@ -16,16 +16,6 @@
 
 enum { FEW_TASKS = 256 };
 
-/* ESRCH all over: a stopped task may be killed at any moment. Its end will be told. */
-static void resume(struct tracer *t, struct task *k, int sig)
-{
-	bool exit_wanted = k->call.row >= 0 || k->aside || k->again.on || k->early.on ||
-			   k->rest.on || (task_stops_always(k) && t->sink);
-
-	ptrace(exit_wanted ? PTRACE_SYSCALL : PTRACE_CONT, k->tid, 0, sig);
-	queue_resumed(t, k);
-}
-
 static void listen_on(struct tracer *t, struct task *k)
 {
 	ptrace(PTRACE_LISTEN, k->tid, 0, 0);
@@ -35,7 +25,7 @@ static void listen_on(struct tracer *t, struct task *k)
 static void go_on(struct tracer *t, struct task *k, int sig)
 {
 	if (!t->stopping) {
-		resume(t, k, sig);
+		queue_resume(t, k, sig);
 	} else if (k->exiting ||
 		   (!dispatch_holds(t, k) && !dispatch_owes(k) && !k->early.on)) {
 		part_task(t, k, sig);
@@ -44,9 +34,10 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 		 * before that one, for ever. */
 		if (k->status >> 16 != PTRACE_EVENT_STOP)
 			ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
-		resume(t, k, sig);
-	} else if (k->lender && !part_late(t, k->space)) {
-		resume(t, k, sig); /* its parent cannot stop before it has gone on */
+		queue_resume(t, k, sig);
+	} else if (k->space->runs_on || (k->lender && !part_late(t, k->space))) {
+		queue_resume(t, k,
+			sig); /* a parent cannot stop before its child has gone on */
 	} else {
 		k->waits = true;
 		if (t->ntasks < FEW_TASKS)
@@ -79,7 +70,7 @@ static void stale_stop(struct tracer *t, struct task *k)
 		info.si_code == (SIGTRAP | PTRACE_EVENT_EXIT << 8))
 		on_exit_stop(t, k);
 	else
-		resume(t, k, 0);
+		queue_resume(t, k, 0);
 }
 
 /* false: it was killed meanwhile, and stands elsewhere now if at all. */
@@ -121,18 +112,18 @@ static void on_seccomp(struct tracer *t, struct task *k)
 	if (!call_info(k, &in)) {
 		stale_stop(t, k);
 	} else if (in.op != PTRACE_SYSCALL_INFO_SECCOMP) {
-		resume(t, k, 0);
+		queue_resume(t, k, 0);
 	} else if (in.seccomp.ret_data != FILTER_COOKIE) {
 		/* A filter of the target's own asks for a tracer that it does not have.
 		 */
 		tracee_refuse_call(k->tid);
-		resume(t, k, 0);
+		queue_resume(t, k, 0);
 	} else if (k->call.row >= 0 || k->aside || k->rest.on) {
-		resume(t, k, 0); /* has stopped for its entry before */
+		queue_resume(t, k, 0); /* has stopped for its entry before */
 	} else {
 		int patched = fast_stop(t, k, &in);
 		if (patched > 0)
-			resume(t, k, 0);
+			queue_resume(t, k, 0);
 		else if (!patched)
 			entered(t, k, &in);
 	}
@@ -149,7 +140,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 	}
 	if (in.op == PTRACE_SYSCALL_INFO_ENTRY) {
 		if (rest_begins(t, k)) {
-			resume(t, k, 0);
+			queue_resume(t, k, 0);
 			return;
 		}
 		again_begins(k, now);
@@ -157,19 +148,19 @@ static void on_syscall(struct tracer *t, struct task *k)
 			ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 		dispatch_entered(t, k, &in);
 		if (k->slot.ctl && in_hook(in.instruction_pointer))
-			resume(t, k, 0); /* is in its ring */
+			queue_resume(t, k, 0); /* is in its ring */
 		else
 			entered(t, k, &in);
 		return;
 	}
 	if (in.op != PTRACE_SYSCALL_INFO_EXIT) {
-		resume(t, k, 0);
+		queue_resume(t, k, 0);
 		return;
 	}
 	again_exit(t, k, in.exit.rval);
 	in.exit.rval = rest_exit(t, k, early_exit(k, in.exit.rval));
 	if (rest_quietly(t, k, in.exit.rval, in.instruction_pointer)) {
-		resume(t, k, 0);
+		queue_resume(t, k, 0);
 		return;
 	}
 	if (in.exit.rval == -EINTR && again_quietly(t, k))
@@ -180,7 +171,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 	if (t->stopping && (in.exit.rval == -EINTR || op_interrupted(in.exit.rval))) {
 		/* To be detached only where the kernel decides about the restart. */
 		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
-		resume(t, k, 0);
+		queue_resume(t, k, 0);
 		return;
 	}
 	go_on(t, k, 0);
@@ -226,7 +217,7 @@ static void answer_launcher(struct tracer *t, struct task *k)
 	task_begin(k);
 	if (dispatched && !t->foresight) /* else there is work on the other CPU */
 		place_send(t->place, k->tid);
-	resume(t, k, 0);
+	queue_resume(t, k, 0);
 	place_settle(t->place);
 	if (dispatched) {
 		fast_foresee(t);
@@ -282,7 +273,7 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		t->filter = false;
 		k->sysmode = true;
 		ptrace(PTRACE_SETOPTIONS, k->tid, 0, t->options & ~PTRACE_O_EXITKILL);
-		resume(t, k, 0);
+		queue_resume(t, k, 0);
 		return;
 	}
 	if (t->launch && t->launch->asks && sig == SIGSTOP) {
@@ -392,7 +383,7 @@ static void on_birth(struct tracer *t, struct task *k, bool vfork)
 		child->call.abi = k->call.abi;
 		if (held && child->state == TASK_STOPPED) {
 			fast_first_stop(t, child);
-			resume(t, child, 0);
+			queue_resume(t, child, 0);
 		} else if (child->state != TASK_QUEUED) {
 			queue_resumed(t, child);
 		}
@@ -444,7 +435,7 @@ static void release_held(struct tracer *t, struct task *k, void *arg)
 	k->regs_shared = true;
 	k->slotless = true;
 	fast_first_stop(t, k);
-	resume(t, k, 0);
+	queue_resume(t, k, 0);
 }
 
 /* 0, or the first error that the sink has returned. */

@@ -552,6 +552,7 @@ int wait_next(struct tracer *t, struct task **out);
 void queue_add(struct tracer *t, struct task *k, int status);
 struct task *queue_take(struct tracer *t);
 void queue_resumed(struct tracer *t, struct task *k);
+void queue_resume(struct tracer *t, struct task *k, int sig);
 void queue_forget(struct tracer *t, struct task *k);
 
 /* place.c: NULL where it is not allowed or of no use. */

@@ -150,8 +150,10 @@ enum { SPACE_LEFT = 8 };
 /* An address space: tasks that share their memory share it. */
 struct space {
 	unsigned refs;
-	unsigned asleep; /* tasks of it that have lent it: vfork(2) */
-	unsigned looked; /* the last of t->looks that found one of it that will stop */
+	unsigned asleep;   /* tasks of it that have lent it: vfork(2) */
+	unsigned looked;   /* the last of t->looks that found one of it that will stop */
+	uint64_t since_ns; /* by when all of it were asked to stop, if not first of all */
+	bool runs_on;      /* ... until the child has gone on, they are not to */
 	uint8_t state;
 	bool locked;     /* by a filter of its own: nothing more can be mapped */
 	bool barrier;    /* membarrier(2) works */
