@@ -405,6 +405,37 @@ halved=
 for how in write writev send sendfile recv; do let_go $how; let_go $how --no-patch; done
 is "... or when it is let go" "$halved" ""
 
+# Beside a program that is not traced and appends to the same file: nobody is told a place
+# that is not the right one. Alone, everybody is told the right one.
+cat >appends.py <<'EOP'
+import os, sys, time
+fd = os.open("both", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+until = time.monotonic() + 2.5
+while time.monotonic() < until:
+    for _ in range(50): os.write(fd, sys.argv[1].encode() * 16)
+    time.sleep(float(sys.argv[2]))
+EOP
+places() {	# what it says: right, wrong, absent
+	"$IOPS" export --to jsonl both.iops | /usr/bin/python3 -c '
+import json, sys
+data, n = open("both", "rb").read(), [0, 0, 0]
+for op in map(json.loads, sys.stdin):
+    at = op.get("offset")
+    if op["kind"] == "write":
+        n[2 if at is None else data[at:at + 16] != b"a" * 16] += 1
+print(n[0] > 1000, n[1] * 20 < sum(n), n[2] > 1000)'
+}
+for other in "" b; do
+	rm -f both both.iops
+	/usr/bin/python3 appends.py a 0.002 & pid=$!
+	[ -z "$other" ] || /usr/bin/python3 appends.py b 0 & beside=$!
+	while [ ! -s both ]; do sleep 0.05; done
+	timeout 10 "$IOPS" attach -q -d 1 -l both.iops -o /dev/null $pid
+	wait $pid $beside
+	is "a file that is appended to${other:+ beside one who is not traced}" "$(places)" \
+		"$([ "$other" ] && echo False True True || echo True True False)"
+done
+
 cat >handler.py <<'EOP'
 import ctypes, os, signal, time
 libc = ctypes.CDLL(None)

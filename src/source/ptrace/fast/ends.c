@@ -6,7 +6,8 @@
  * so. Where calls overlap nobody can say which of them came first, but where the file
  * ends after both is known. What cuts a file, or grows it otherwise, is seen too; once
  * the end is not known any more it is asked for, in a moment in which nobody writes. So
- * it is now and then all the same: who is not traced may write, or rotate a log.
+ * it is now and then all the same: who is not traced may write, or rotate a log. Where
+ * somebody does, the places of others are not known until he has been quiet for a while.
  */
 #include "../tracer.h"
 
@@ -23,9 +24,10 @@ struct file_end {
 	unsigned writers; /* tasks that stop in the middle of one */
 	uint64_t asked;   /* the pass in which it was asked for */
 	uint64_t sure;    /* when it was known from the kernel */
+	uint64_t strange; /* when that was last not what the calls of all had made it */
 };
 
-enum { TRUST_NS = 5 * 1000 * 1000 };
+enum { TRUST_NS = 5 * 1000 * 1000, QUIET_NS = 1000 * 1000 * 1000 };
 
 static uint64_t device_of(const struct file *f)
 {
@@ -191,12 +193,21 @@ static bool learn(struct tracer *t, struct task *k, int fd, struct file_end *e)
 	return true;
 }
 
+static bool is_past(const struct tracer *t, uint64_t when, uint64_t now, double ns)
+{
+	return now > when && (double)(now - when) * t->fast->clock.ns_per_tick > ns;
+}
+
 /* Whether it is time to ask. */
 static bool doubted(const struct tracer *t, const struct file_end *e, uint64_t now)
 {
-	double past = now > e->sure ? (double)(now - e->sure) : 0;
+	return e->at == OP_NO_OFFSET || is_past(t, e->sure, now, TRUST_NS);
+}
 
-	return e->at == OP_NO_OFFSET || past * t->fast->clock.ns_per_tick > TRUST_NS;
+/* Whether somebody writes who is not traced. */
+static bool strange(const struct tracer *t, const struct file_end *e, uint64_t now)
+{
+	return e->strange && !is_past(t, e->strange, now, QUIET_NS);
 }
 
 /* Where what the record at hand appends begins; OP_NO_OFFSET: not known. */
@@ -205,15 +216,15 @@ int64_t ends_at(struct tracer *t, struct task *k, const struct fast_rec *r, int 
 {
 	int64_t was = e->at;
 
-	if (!doubted(t, e, r->t0) || r->t0 < e->since || e->asked == t->fast->pass)
-		return was;
-	e->asked = t->fast->pass;
-	if (learn(t, k, fd, e)) {
-		e->sure = r->t0;
-		if (was != OP_NO_OFFSET && was != e->at)
-			lose(e, fast_tsc()); /* when that was nobody knows */
+	if (doubted(t, e, r->t0) && r->t0 >= e->since && e->asked != t->fast->pass) {
+		e->asked = t->fast->pass;
+		if (learn(t, k, fd, e)) {
+			e->sure = r->t0;
+			if (was != OP_NO_OFFSET && was != e->at)
+				e->strange = fast_tsc(); /* since when nobody knows */
+		}
 	}
-	return e->at;
+	return strange(t, e, r->t0) ? OP_NO_OFFSET : e->at;
 }
 
 /* The same for what comes next, at a stop: known from now on, if that can be. */
