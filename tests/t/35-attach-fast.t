@@ -651,6 +651,15 @@ for mode in "" --no-patch; do
 	is "a program that brings its memory itself $mode" "$st $? $(json faulted.json 'j["run"]["lost"]')" "0 0 0"
 	wait $pid
 	is "... goes on $mode" "$? $(cat faulted.txt)" "0 900"
+	"$HELP/faulted" 0 >faulted.txt & pid=$!
+	sleep 0.2; ends=
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		timeout -k 1 10 "$IOPS" attach -q $mode -d 0.1 --json -o faulted.json $pid
+		ends="$ends$?$(json faulted.json 'j["run"]["notes"]') "
+	done
+	is "... is let go soon, wherever it is $mode" "$ends$(kill -0 $pid && echo runs)" \
+		"0[] 0[] 0[] 0[] 0[] 0[] 0[] 0[] 0[] 0[] 0[] 0[] runs"
+	kill -KILL $pid; wait $pid 2>/dev/null
 done
 "$HELP/allows" 0 >/dev/null; can=$?
 for mode in "" --no-patch; do

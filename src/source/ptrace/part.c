@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum { TICK_NS = 5 * 1000 * 1000, LOOKS = 20 };
-static const uint64_t LATE_NS = 200 * 1000 * 1000;
+static const uint64_t EARLY_NS = 50 * 1000 * 1000; /* doubled with each try */
 static const uint64_t ASLEEP_NS = UINT64_C(5000) * 1000 * 1000;
 static const uint64_t STARVED_NS = UINT64_C(60000) * 1000 * 1000;
 
@@ -57,7 +57,7 @@ void part_task(struct tracer *t, struct task *k, int sig)
 struct group {
 	struct space *space;
 	struct task **task;
-	unsigned n, running, lending;
+	unsigned n, running;
 };
 
 static void add_to_group(struct tracer *t, struct task *k, void *arg)
@@ -69,22 +69,28 @@ static void add_to_group(struct tracer *t, struct task *k, void *arg)
 		return;
 	if (k->waits && k->state == TASK_STOPPED)
 		g->task[g->n++] = k;
-	else if (!k->exiting) {
-		g->running++;
-		g->lending += k->lends || k->lender;
-	}
+	else
+		g->running += !k->exiting && !part_runs_on(t, k);
 }
 
-/* What runs on has been asked to stop, and sleeps where it cannot: all of it at each look
+/* What has not stopped was asked to, and sleeps where it cannot: all of it at each look
  * of many. Who has no turn on a busy machine, or has stopped and waits for us, does not,
  * and is waited for much longer.
  */
 bool part_late(const struct tracer *t, const struct space *s)
 {
-	const uint64_t from = s->since_ns ? s->since_ns : t->stopping_ns,
-		       since = tracer_now(t) - from;
+	const uint64_t since = tracer_now(t) - t->stopping_ns;
 
-	return since > STARVED_NS || (since > LATE_NS && t->looks - s->looked > LOOKS);
+	return since > STARVED_NS || (since > ASLEEP_NS && t->looks - s->looked > LOOKS);
+}
+
+/* Not to stop now: who is waited for needs it. */
+bool part_runs_on(const struct tracer *t, const struct task *k)
+{
+	const struct space *s = k->space;
+
+	return s &&
+	       (s->runs_on ? k->runs_on || k->lender : k->lender && !part_late(t, s));
 }
 
 /* They are let go alone: until they are gone the code stays as it is. */
@@ -116,44 +122,74 @@ static bool is_shared(const struct space *s, const struct task *k)
 	return false;
 }
 
-/*
- * A parent that sleeps in vfork(2) stops only when its child has gone on: if that takes
- * long nobody is kept waiting for it, and all are asked to stop once more behind it.
- */
-static bool run_on(struct tracer *t, const struct group *g)
+static void let_go(struct tracer *t, struct group *g)
 {
-	struct space *s = g->space;
+	for (unsigned i = 0; i < g->n; i++)
+		dispatch_leave(t, g->task[i]);
+	if (g->running)
+		leave_alone(g->space, g);
+	else if (!is_shared(g->space, g->task[0]))
+		dispatch_restore(t, g->task, g->n);
+	else
+		task_note(t, g->task[0], NOTE_PATCHED, 0);
+	for (unsigned i = 0; i < g->n; i++)
+		if (g->task[i]->state == TASK_STOPPED)
+			part_task(t, g->task[i], 0);
+}
 
-	if (g->running != g->lending || tracer_now(t) - t->stopping_ns > ASLEEP_NS)
-		return false;
-	s->runs_on = true;
+/*
+ * Not all stop soon: what does not may be in need of one that stands by now. It cannot
+ * before a child of vfork(2) has gone on, or a page is there that another thread brings,
+ * userfaultfd(2). So those run on until it has stopped, and are asked to once more then.
+ */
+static void run_on(struct tracer *t, const struct group *g)
+{
+	g->space->runs_on = true;
 	for (unsigned i = 0; i < g->n; i++) {
 		g->task[i]->waits = false;
+		g->task[i]->runs_on = true;
 		queue_resume(t, g->task[i], 0);
 	}
-	return true;
+}
+
+static void ask_again(struct tracer *t, struct task *k, void *space)
+{
+	if (k->space != space)
+		return;
+	k->runs_on = false;
+	task_interrupt(t, k, NULL);
+}
+
+static void stop_again(struct tracer *t, struct space *s)
+{
+	s->runs_on = false;
+	s->tries++;
+	s->asked_ns = tracer_now(t);
+	tasks_each(t, ask_again, s);
+}
+
+static bool takes_long(const struct tracer *t, const struct space *s)
+{
+	enum { MOST = 8 };
+	const uint64_t from = s->tries ? s->asked_ns : t->stopping_ns;
+
+	return tracer_now(t) - from > EARLY_NS << (s->tries < MOST ? s->tries : MOST);
 }
 
 void part_group(struct tracer *t, struct space *s)
 {
 	struct group g = { .space = s, .task = calloc(t->ntasks, sizeof(*g.task)) };
+	const bool late = part_late(t, s);
 
 	if (!g.task)
 		return;
 	tasks_each(t, add_to_group, &g);
-	if (g.n && (!g.running || (part_late(t, s) && !run_on(t, &g)))) {
-		for (unsigned i = 0; i < g.n; i++)
-			dispatch_leave(t, g.task[i]);
-		if (g.running)
-			leave_alone(s, &g);
-		else if (!is_shared(s, g.task[0]))
-			dispatch_restore(t, g.task, g.n);
-		else
-			task_note(t, g.task[0], NOTE_PATCHED, 0);
-		for (unsigned i = 0; i < g.n; i++)
-			if (g.task[i]->state == TASK_STOPPED)
-				part_task(t, g.task[i], 0);
-	}
+	if (s->runs_on && (!g.running || late))
+		stop_again(t, s);
+	else if (g.n && !s->runs_on && (!g.running || late))
+		let_go(t, &g);
+	else if (g.n && !s->runs_on && takes_long(t, s))
+		run_on(t, &g);
 	free(g.task);
 }
 
@@ -203,7 +239,7 @@ static bool will_stop(const struct task *k)
 static void look(struct tracer *t, struct task *k, void *arg)
 {
 	(void)arg;
-	if (k->space && !k->exiting && !k->lender && k->state != TASK_STOPPED &&
+	if (k->space && !k->exiting && !part_runs_on(t, k) && k->state != TASK_STOPPED &&
 		will_stop(k))
 		k->space->looked = t->looks;
 }
@@ -212,17 +248,6 @@ static void interrupt_late(struct tracer *t, struct task *k, void *arg)
 {
 	if (k->space && !k->space->runs_on && part_late(t, k->space))
 		task_interrupt(t, k, arg);
-}
-
-/* Its children have gone on, or are waited for no longer. */
-static void stop_again(struct tracer *t, struct space *s)
-{
-	if (s->asleep && tracer_now(t) - t->stopping_ns <= ASLEEP_NS)
-		return;
-	s->runs_on = false;
-	s->since_ns = tracer_now(t);
-	s->looked = t->looks;
-	tasks_each(t, task_interrupt, s);
 }
 
 struct waiting {
@@ -254,7 +279,7 @@ void part_tick(struct tracer *t)
 	if (now < t->tick_ns || !now)
 		return;
 	t->tick_ns = now + TICK_NS;
-	if (now - t->stopping_ns > LATE_NS / 2) {
+	if (now - t->stopping_ns > EARLY_NS) {
 		t->looks++;
 		tasks_each(t, look, NULL);
 	}
@@ -262,7 +287,7 @@ void part_tick(struct tracer *t)
 	if (w.space)
 		tasks_each(t, add_space, &w);
 	for (unsigned i = 0; i < w.n; i++)
-		(w.space[i]->runs_on ? stop_again : part_group)(t, w.space[i]);
+		part_group(t, w.space[i]);
 	free(w.space);
 	tasks_each(t, interrupt_late, NULL);
 }

@@ -35,9 +35,8 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 		if (k->status >> 16 != PTRACE_EVENT_STOP)
 			ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 		queue_resume(t, k, sig);
-	} else if (k->space->runs_on || (k->lender && !part_late(t, k->space))) {
-		queue_resume(t, k,
-			sig); /* a parent cannot stop before its child has gone on */
+	} else if (part_runs_on(t, k)) {
+		queue_resume(t, k, sig);
 	} else {
 		k->waits = true;
 		if (t->ntasks < FEW_TASKS)
@@ -378,6 +377,7 @@ static void on_birth(struct tracer *t, struct task *k, bool vfork)
 		uring_born(t, child);
 		child->held_back = false;
 		child->sysmode |= k->sysmode;
+		child->runs_on = k->runs_on;
 		child->clone_flag = k->clone_flag;
 		child->clone_at = k->clone_at;
 		child->call.abi = k->call.abi;

@@ -220,7 +220,8 @@ struct task {
 	uint64_t led, led_head; /* from where, and where its ring was then */
 	uint64_t passes;        /* behind the call that the hook makes for it */
 	uint64_t begins;        /* there, as its parent made it so */
-	bool waits;             /* stands until all do that share its memory */
+	bool waits;             /* stands until all do that share its memory, */
+	bool runs_on;           /* but not while one of them needs it */
 	bool stopped_before;    /* has had its first stop, which wakes nobody */
 	bool held_back;         /* not to run before its parent has told of it */
 	uint64_t entered; /* its last stop before a call, by the time stamp counter */
@@ -571,6 +572,7 @@ void part_requests(struct tracer *t, const struct task *k);
 void part_task(struct tracer *t, struct task *k, int sig);
 void part_group(struct tracer *t, struct space *s);
 bool part_late(const struct tracer *t, const struct space *s);
+bool part_runs_on(const struct tracer *t, const struct task *k);
 void part_tick(struct tracer *t);
 bool part_gives_up(struct tracer *t);
 

@@ -152,8 +152,9 @@ struct space {
 	unsigned refs;
 	unsigned asleep;   /* tasks of it that have lent it: vfork(2) */
 	unsigned looked;   /* the last of t->looks that found one of it that will stop */
-	uint64_t since_ns; /* by when all of it were asked to stop, if not first of all */
-	bool runs_on;      /* ... until the child has gone on, they are not to */
+	unsigned tries;    /* to let all of it go together, that were in vain */
+	uint64_t asked_ns; /* when all of it were asked to stop for the next */
+	bool runs_on;      /* who has stopped is not to, until the others have */
 	uint8_t state;
 	bool locked;     /* by a filter of its own: nothing more can be mapped */
 	bool barrier;    /* membarrier(2) works */
