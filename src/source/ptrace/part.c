@@ -84,13 +84,9 @@ bool part_late(const struct tracer *t, const struct space *s)
 	return since > STARVED_NS || (since > ASLEEP_NS && t->looks - s->looked > LOOKS);
 }
 
-/* Not to stop now: who is waited for needs it. */
 bool part_runs_on(const struct tracer *t, const struct task *k)
 {
-	const struct space *s = k->space;
-
-	return s &&
-	       (s->runs_on ? k->runs_on || k->lender : k->lender && !part_late(t, s));
+	return task_runs_on(k) && (k->space->runs_on || !part_late(t, k->space));
 }
 
 /* They are let go alone: until they are gone the code stays as it is. */
@@ -148,6 +144,7 @@ static void run_on(struct tracer *t, const struct group *g)
 	for (unsigned i = 0; i < g->n; i++) {
 		g->task[i]->waits = false;
 		g->task[i]->runs_on = true;
+		dispatch_resume(t, g->task[i]);
 		queue_resume(t, g->task[i], 0);
 	}
 }

@@ -325,6 +325,12 @@ static inline bool task_stops_always(const struct task *k)
 	return k->sysmode || k->process->supervised || k->process->has_rings;
 }
 
+/* Not to stop now, though all are to be let go: who is waited for needs it, part.c. */
+static inline bool task_runs_on(const struct task *k)
+{
+	return k->lender || (k->space && k->space->runs_on && k->runs_on);
+}
+
 /* Where no filter tells us, a breakpoint does; of a task attached to, each call. */
 static inline bool ends_in_trap(const struct tracer *t, const struct task *k)
 {
@@ -479,6 +485,7 @@ bool uring_soon(const struct tracer *t, const struct task *k, uint64_t nr, uint6
  * call that is to stop twice. */
 void dispatch_met(const struct tracer *t, struct task *k);
 void dispatch_aside(struct task *k);
+void dispatch_resume(struct tracer *t, struct task *k);
 
 /* fast/hold.c: see there. */
 void hold_await(struct tracer *t, struct task *k, void *who);

@@ -119,7 +119,7 @@ static bool may_begin(struct tracer *t, struct task *k)
 
 static bool begin(struct tracer *t, struct task *k)
 {
-	if (!k->space || k->space->quit || t->stopping ||
+	if (!k->space || k->space->quit || (t->stopping && !task_runs_on(k)) ||
 		WSTOPSIG(k->status) != SIGTRAP || !may_begin(t, k))
 		return false;
 	if (k->space->state == SPACE_COLD)
@@ -490,8 +490,14 @@ void dispatch_again(struct tracer *t, struct task *k)
 		dispatch_no_more(k);
 		return;
 	}
-	/* A child that goes on so that its parent can stop is seen to its end. */
-	if (k->dispatched && (!t->stopping || k->lender))
+	if (!t->stopping || task_runs_on(k))
+		dispatch_resume(t, k);
+}
+
+/* It goes on, and is seen. */
+void dispatch_resume(struct tracer *t, struct task *k)
+{
+	if (k->dispatched && !k->aside && !k->space->quit)
 		dispatch_on(t, k);
 }
 

@@ -232,6 +232,12 @@ void dispatch_aside(struct task *k)
 	(void)k;
 }
 
+void dispatch_resume(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
 int dispatch_trap(struct tracer *t, struct task *k)
 {
 	(void)t;
