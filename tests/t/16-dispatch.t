@@ -431,6 +431,17 @@ else
 	skip "there is no listener of seccomp(2)"
 fi
 
+# A program that keeps itself from its own memory, and with it from ours.
+GLIBC_TUNABLES=glibc.pthread.rseq=0; export GLIBC_TUNABLES
+"$HELP/keyed" 1 >/dev/null; can=$?
+for mode in "" "--patch-after 1" --no-patch --no-filter; do
+	[ $can != 77 ] || { skip "there are no keys of memory here"; continue; }
+	# shellcheck disable=SC2086
+	is "memory that is closed by keys $mode" "$(run $mode -- "$HELP/keyed" 2000 | tr '\n' ' ')$(
+		json got.json '[(f["all"]["operations"], f["all"]["bytes"]) for f in j["by"]["file"] if f["path"] in ("/dev/null", "/dev/zero")]')" "good 0 True [(2000, 200000), (2000, 200000)]"
+done
+unset GLIBC_TUNABLES
+
 # Whoever asks for memory that a stopped program is to bring waits for ever.
 "$HELP/faulted" 1 >/dev/null; can=$?
 if [ $can != 77 ]; then

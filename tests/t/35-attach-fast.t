@@ -284,11 +284,11 @@ lend() {	# milliseconds that the child sleeps, threads beside it, options...
 	sleep 0.05
 	before=$(first)
 	timeout 20 "$IOPS" attach -q -d 2 "$@" --json -o lent.json $pid
-	echo "$? $([ -s lent.txt ] && echo ended || echo sleeps) $(json lent.json 'j["run"]["notes"], j["run"]["lost"], j["total"]["write"]["operations"] > 1000')"
+	echo "$? $([ -s lent.txt ] && echo ended || echo sleeps) $(json lent.json 'j["run"]["notes"], j["run"]["lost"], j["total"]["write"]["operations"] > 1000, '"$all_verified")"
 }
 for threads in 0 3; do
 	lend 2000 $threads >lends.txt
-	is "a child of vfork that sleeps for long is waited for, $threads threads run on" "$(cat lends.txt)" "0 sleeps ([], 0, True)"
+	is "a child of vfork that sleeps for long is waited for, $threads threads run on" "$(cat lends.txt)" "0 sleeps ([], 0, True, True)"
 	is "... and all is put back behind it" "$(clean)" "$before"
 	wait $pid
 	is "... and the program goes on" "$? $(sed 's/[0-9]* //' lent.txt)" "0 good"
@@ -296,7 +296,7 @@ done
 for mode in "" --no-patch; do
 	case $mode in "") said="{'note': 'left patched', 'processes': 1}" ;; *) said= ;; esac
 	lend 9000 0 $mode >lends.txt
-	is "... but not for ever $mode" "$(cat lends.txt)" "0 sleeps ([$said], 0, True)"
+	is "... but not for ever $mode" "$(cat lends.txt)" "0 sleeps ([$said], 0, True, True)"
 	wait $pid
 	is "... and the program goes on" "$? $(sed 's/[0-9]* //' lent.txt)" "0 good"
 done
@@ -638,6 +638,16 @@ is "files that children have from their parents" \
 	"$(json heirs.json '[(f["path"][-6:], f["all"]["operations"], f["all"]["bytes"]) for f in j["by"]["file"] if f["type"] == "regular" and "heir" in (f["path"] or "") or f["path"] is None] == [(("/heir%d" % i)[-6:], 3, 26) for i in range(20)]') $(
 	"$IOPS" export --to jsonl heirs.iops | python3 -c 'import json, sys; print(sorted({(o["call"], o["offset"]) for o in map(json.loads, sys.stdin) if o["path"] and "/heir" in o["path"] and o["call"] in ("read", "write")}))')" \
 	"True [('read', 0), ('write', 0), ('write', 10)]"
+
+# Code that is brought back, madvise(2): a thread may be in what a place of it led to before.
+"$HELP/renews" 100000000 /dev/null >renewed.txt 2>&1 & pid=$!
+sleep 0.1; ends=
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	timeout 10 "$IOPS" attach -q -d 0.1 --json -o renewed.json $pid && ends="$ends."
+done
+is "code that is brought back by madvise(2) while it is attached to" \
+	"$ends $(kill -0 $pid && echo runs) $(json renewed.json "$all_verified")" ".................... runs True"
+kill -KILL $pid; wait $pid 2>/dev/null
 
 # Memory that it brings itself, and files that others open once it allows that: who waits
 # for either while it stands still does so for ever.

@@ -407,8 +407,11 @@ static bool on_breakpoint(struct tracer *t, struct task *k, struct user_regs_str
 {
 	struct site *s = space_site_of_patch(k->space, r->rip - 1);
 	uint64_t mask;
+	uint8_t now;
 
-	if (!s)
+	/* Of a site that is no more one in its code may be the program's own. */
+	if (!s || (!s->length && tracee_read(k->tid, s->patch, &now, 1) == 1 &&
+			  now == 0xcc))
 		return false;
 	r->rip--;
 	if (s->state == SITE_PATCHED)
@@ -470,6 +473,11 @@ static int mend(struct tracer *t, struct task *k, int sig)
 	/* What a call has raised, or was sent, is not: an exception leaves no number. */
 	bool fault = (sig == SIGSEGV || sig == SIGBUS) && (int64_t)r.orig_rax < 0 &&
 		     !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code > 0;
+	/* By keys that keep it from its own memory, pkeys(7): nor can it do anything for
+	 * us any more. */
+	if (fault && info.si_code == SEGV_PKUERR &&
+		(in_hook(r.rip) || space_site_of_stub(k->space, r.rip)))
+		k->process->locked = k->space->locked = true;
 	if (k->slot.ctl)
 		k->slot.ctl->vain = 0; /* what comes next may be another call */
 	if (in_hook(r.rip) && k->slot.ctl) {

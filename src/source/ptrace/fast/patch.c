@@ -166,13 +166,53 @@ static int begin_page(struct tracer *t, struct task *k, const struct stubs *page
 	return page->n ? 0 : mem < 0 ? mem : mem_write(mem, page->at, &enter, 8);
 }
 
+static struct stubs *page_of(struct space *sp, uint64_t stub)
+{
+	for (unsigned i = 0; stub && i < sp->nstubs; i++)
+		if (stub - sp->stubs[i].at < 4096)
+			return &sp->stubs[i];
+	return NULL;
+}
+
+static void draft(
+	struct site *s, const struct plan *p, struct stub_code *c, uint64_t page)
+{
+	s->stub = c->at;
+	s->patch = s->at + p->patch;
+	s->cave = p->cave ? s->at + p->cave : 0;
+	s->length = p->length;
+	s->moved = p->moved;
+	s->far = p->far;
+	memcpy(s->old, p->old, sizeof(s->old));
+	memcpy(s->cave_old, p->old + 2, sizeof(s->cave_old));
+	stub_build(c, s, p, page);
+	stub_site(s);
+}
+
+/* Whether the stub that it had is what it is to have: others may still be in there. */
+static bool draft_same(
+	struct task *k, struct site *s, const struct plan *p, struct stub_code *c)
+{
+	const struct stubs *page = page_of(k->space, s->stub);
+	uint8_t now[STUB_SIZE];
+
+	*c = (struct stub_code){ .at = s->stub };
+	if (!page || (p->far && !stub_reaches(p, s->at + p->patch, c->at)))
+		return false;
+	draft(s, p, c, page->at);
+	return tracee_read(k->tid, c->at, now, sizeof(now)) == sizeof(now) &&
+	       !memcmp(now, c->byte, sizeof(now));
+}
+
 /* What a plan makes of a site: its stub, and what is to be there. 0, or -errno. */
 int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site *s,
 	const struct plan *p, struct stub_code *c)
 {
 	struct stubs *page = NULL;
-	int err = find_stub(t, k, st, s->at, &page);
 
+	if (draft_same(k, s, p, c))
+		return 0;
+	int err = find_stub(t, k, st, s->at, &page);
 	if (err < 0)
 		return err;
 	*c = (struct stub_code){ .at = page->at + (uint64_t)(page->n + 1) * STUB_SIZE };
@@ -182,16 +222,7 @@ int patch_draft(struct tracer *t, struct task *k, struct stand *st, struct site 
 	if (err < 0)
 		return err;
 	page->n++;
-	s->stub = c->at;
-	s->patch = s->at + p->patch;
-	s->cave = p->cave ? s->at + p->cave : 0;
-	s->length = p->length;
-	s->moved = p->moved;
-	s->far = p->far;
-	memcpy(s->old, p->old, sizeof(s->old));
-	memcpy(s->cave_old, p->old + 2, sizeof(s->cave_old));
-	stub_build(c, s, p, page->at);
-	stub_site(s);
+	draft(s, p, c, page->at);
 	return 0;
 }
 
@@ -309,7 +340,12 @@ static bool is_patched(struct task *k, struct site *s)
 	if (tracee_read(k->tid, s->patch, now, s->length) != s->length ||
 		!memcmp(now, s->now, s->length))
 		return true;
-	*s = (struct site){ .at = s->at }; /* unmapped meanwhile, or copied before */
+	/* Unmapped meanwhile, brought back, or copied before. Others may still be in its
+	 * stub, and go on behind it. */
+	s->state = SITE_COLD;
+	s->hits = s->rest = 0;
+	s->length = 0;
+	s->cave = 0;
 	return false;
 }
 
@@ -484,10 +520,10 @@ void patch_again(struct tracer *t, struct task *k, struct site *s)
 	if (tracee_read(k->tid, s->patch, &now, 1) != 1 || now != 0xcc ||
 		(mem = mem_open(k->tid)) < 0)
 		return;
+	const struct stubs *page = page_of(k->space, s->stub);
 	memcpy(p.old, s->old, sizeof(p.old));
-	for (unsigned i = 0; i < k->space->nstubs; i++)
-		if (s->stub - k->space->stubs[i].at < 4096)
-			stub_build(&c, s, &p, k->space->stubs[i].at);
+	if (page)
+		stub_build(&c, s, &p, page->at);
 	if (c.n && !mem_write(mem, s->stub, c.byte, STUB_SIZE)) {
 		if (s->cave) {
 			struct stub_code j;
