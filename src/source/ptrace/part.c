@@ -241,9 +241,10 @@ static void look(struct tracer *t, struct task *k, void *arg)
 		k->space->looked = t->looks;
 }
 
-static void interrupt_late(struct tracer *t, struct task *k, void *arg)
+/* What is let go alone; and what did not stand where it could be let go as it stopped. */
+static void interrupt_more(struct tracer *t, struct task *k, void *arg)
 {
-	if (k->space && !k->space->runs_on && part_late(t, k->space))
+	if (k->space && !part_runs_on(t, k) && (part_late(t, k->space) || !k->poked))
 		task_interrupt(t, k, arg);
 }
 
@@ -286,5 +287,5 @@ void part_tick(struct tracer *t)
 	for (unsigned i = 0; i < w.n; i++)
 		part_group(t, w.space[i]);
 	free(w.space);
-	tasks_each(t, interrupt_late, NULL);
+	tasks_each(t, interrupt_more, NULL);
 }

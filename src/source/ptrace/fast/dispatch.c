@@ -510,16 +510,23 @@ bool dispatch_holds(const struct tracer *t, const struct task *k)
 /* Whether its next stop is to be awaited: an exec has taken away what it ignores. */
 bool dispatch_owes(const struct task *k)
 {
-	return k->process->renewed && k->process->own[0];
+	return k->process->renewed && handler_ignores(k->process);
 }
 
-/* In our handler: it is about to get the signal once more, without one. */
+/* In our handler: it is about to get the signal once more, without one. Or to go on to
+ * its own, and then it is there at once. */
 static bool handles(const struct task *k)
 {
+	const uint64_t own = k->process->own[0];
 	struct user_regs_struct r;
 
-	return !ptrace(PTRACE_GETREGS, k->tid, 0, &r) && r.rip >= SETUP_AT &&
-	       r.rip < SETUP_AT + (uint64_t)(hook_look - setup_code);
+	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0 || !in_setup(r.rip))
+		return false;
+	if (r.rip != SETUP_AT + (uint64_t)(setup_orphan - setup_code) ||
+		!handler_is_one(own))
+		return true;
+	r.rip = own;
+	return ptrace(PTRACE_SETREGS, k->tid, 0, &r) < 0;
 }
 
 /* Stopping: whether it stands where it can be let go. */

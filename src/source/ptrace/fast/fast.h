@@ -367,6 +367,11 @@ static inline bool in_hook(uint64_t ip)
 {
 	return ip >= HOOK_AT && ip < HOOK_AT + HOOK_SIZE;
 }
+/* In what is run for us, or is our handler: nothing that goes on at a call site. */
+static inline bool in_setup(uint64_t ip)
+{
+	return ip >= SETUP_AT && ip < SETUP_AT + (uint64_t)(hook_look - setup_code);
+}
 
 #include "ring.h"
 
@@ -529,6 +534,7 @@ int fault_ask(struct tracer *t, struct task *k, const struct stand *s);
 int fault_undo(struct tracer *t, struct task *k, int sig);
 bool handler_may_raise(struct tracer *t, const struct task *k);
 int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action);
+int handler_give_back(struct tracer *t, struct task *k, const struct stand *s);
 bool handler_unblock(struct tracer *t, struct task *k);
 bool handler_keep_mask(struct task *k);
 bool handler_waited(struct task *k);
@@ -538,6 +544,7 @@ void handler_show_own(struct tracer *t, struct task *k);
 int handler_begin(struct tracer *t, struct task *k, const struct stand *s);
 void handler_pass_on(struct tracer *t, struct task *k);
 bool handler_is_one(uint64_t handler);
+bool handler_ignores(const struct process *p);
 bool handler_sets(
 	const struct tracer *t, const struct task *k, const struct user_regs_struct *r);
 bool handler_sets_mask(const struct task *k, const struct user_regs_struct *r);

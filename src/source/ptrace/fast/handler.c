@@ -3,7 +3,7 @@
  *
  * In a program that may outlive us a handler waits for the signal that nobody keeps from
  * it any more; the program is not to notice, nor what it runs, whether it ignores that
- * signal or not. In what we have started there is none.
+ * signal, or handles it, or not: ours leads there. In what we have started there is none.
  */
 #include "../tracer.h"
 
@@ -29,14 +29,10 @@ bool handler_may_raise(struct tracer *t, const struct task *k)
 
 	if (tracee_signals(k->tid, sig, s, 2) < 0)
 		return false;
-	if (s[0].caught) {
-		fast_left(t, k, "handles SIGSYS");
-		return false;
-	}
 	if (!t->launch)
 		return true;
-	return !s[0].ignored && !s[0].pending && !s[1].pending && !s[1].ignored &&
-	       !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) &&
+	return !s[0].caught && !s[0].ignored && !s[0].pending && !s[1].pending &&
+	       !s[1].ignored && !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) &&
 	       !handler_is_odd(mask);
 }
 
@@ -53,14 +49,69 @@ int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_
 	return set(t, k, s, action, 0);
 }
 
-/* Without us it is like that; who takes our place when we are killed knows, too. */
+/*
+ * Without us it is like that; who takes our place when we are killed knows, too: of the
+ * process whose memory it is. A child of vfork(2) has actions of its own.
+ */
 static int own(struct tracer *t, struct task *k, const uint64_t act[4])
 {
 	int mem = stand_mem(t->fast, k->tid);
 
 	memcpy(k->process->own, act, sizeof(k->process->own));
 	k->process->guarded = true;
-	return mem < 0 ? mem : mem_write(mem, OWN_AT, act, sizeof(k->process->own));
+	return mem < 0     ? mem
+	       : k->lender ? 0
+			   : mem_write(mem, OWN_AT, act, sizeof(k->process->own));
+}
+
+/* What there is without us, in place of ours. */
+int handler_give_back(struct tracer *t, struct task *k, const struct stand *s)
+{
+	const uint64_t *act = k->process->own;
+	int mem = stand_mem(t->fast, k->tid);
+	int err =
+		mem < 0 ? mem : mem_write(mem, SCRATCH_AT, act, sizeof(k->process->own));
+
+	return err ? err : handler_set(t, k, s, SCRATCH_AT);
+}
+
+/* What rt_sigaction(2) has said. 0, or -EFAULT. */
+static int told(const struct task *k, uint64_t act[4])
+{
+	const size_t len = 4 * sizeof(*act);
+
+	return tracee_read(k->tid, SCRATCH_AT, act, len) == (ssize_t)len ? 0 : -EFAULT;
+}
+
+/* Hardly any signal is left out: as the C library blocks all around clone(2). */
+static bool is_full(uint64_t mask)
+{
+	enum { FEW = 8 }; /* as in hook.S */
+	const uint64_t never = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1)
+								      << (SIGSTOP - 1);
+
+	return __builtin_popcountll(~mask & ~never) <= FEW;
+}
+
+/* Ours is to be called as its own would be, on its stack and with its mask, and goes on
+ * to that; but where it does not block nearly all, not this signal: its calls are
+ * dispatched. One that is to be called once cannot be led to. */
+static int call_as_own(struct tracer *t, struct task *k, const struct stand *s)
+{
+	uint64_t act[4];
+	int err = set(t, k, s, 0, SCRATCH_AT), mem = stand_mem(t->fast, k->tid);
+
+	err = err ? err : mem < 0 ? mem : told(k, act);
+	if (err || !handler_is_one(act[0]))
+		return err;
+	if (act[1] & SA_RESETHAND)
+		return -EPERM;
+	act[1] |= SA_SIGINFO;
+	if (!is_full(act[3] | sigsys)) {
+		act[1] |= SA_NODEFER;
+		act[3] &= ~sigsys;
+	}
+	return mem_write(mem, ACTION_AT + 8, act + 1, sizeof(act) - 8);
 }
 
 /*
@@ -70,12 +121,18 @@ static int own(struct tracer *t, struct task *k, const uint64_t act[4])
 int handler_begin(struct tracer *t, struct task *k, const struct stand *s)
 {
 	struct process *p = k->process;
+	struct signal_state is;
 	uint64_t act[4] = { 0 };
-	int err = set(t, k, s, ACTION_AT, SCRATCH_AT);
+	const bool caught = !tracee_signal(k->tid, SIGSYS, &is) && is.caught;
+	int err = caught ? call_as_own(t, k, s) : 0;
 
-	if (!err && tracee_read(k->tid, SCRATCH_AT, act, sizeof(act)) != sizeof(act))
-		err = -EFAULT;
-	if (!act[0] && p->renewed)
+	err = err ? err : set(t, k, s, ACTION_AT, SCRATCH_AT);
+	err = err ? err : told(k, act);
+	if (!err && handler_is_one(act[0]) && !caught) /* another thread, just now */
+		err = handler_set(t, k, s, SCRATCH_AT) == -ESRCH ? -ESRCH : -EPERM;
+	if (err == -EPERM)
+		fast_left(t, k, "handles SIGSYS");
+	if (!act[0] && p->renewed && handler_ignores(p))
 		act[0] = p->own[0];
 	p->renewed = false;
 	return err ? err : own(t, k, act);
@@ -85,7 +142,7 @@ int handler_begin(struct tracer *t, struct task *k, const struct stand *s)
 void handler_pass_on(struct tracer *t, struct task *k)
 {
 	const uint64_t act[4] = { k->process->own[0] }, none[4] = { 0 };
-	bool owes = k->process->renewed && act[0];
+	bool owes = k->process->renewed && handler_ignores(k->process);
 	struct stand s;
 
 	k->process->renewed = false;
@@ -99,26 +156,22 @@ void handler_pass_on(struct tracer *t, struct task *k)
 	stand_back(t, k, &s);
 }
 
+/* Whether the program itself ignores the signal. */
+bool handler_ignores(const struct process *p)
+{
+	return p->own[0] == (uint64_t)(uintptr_t)SIG_IGN;
+}
+
 /* Whether only our handler keeps it from being ignored. */
 bool fast_ignores(const struct tracer *t, const struct task *k, int sig)
 {
-	return sig == SIGSYS && t->fast->guards && k->process->own[0];
+	return sig == SIGSYS && t->fast->guards && handler_ignores(k->process);
 }
 
 /* Neither SIG_DFL nor SIG_IGN, of which we can make what the program wants. */
 bool handler_is_one(uint64_t handler)
 {
 	return handler > 1;
-}
-
-/* Hardly any signal is left out: as the C library blocks all around clone(2). */
-static bool is_full(uint64_t mask)
-{
-	enum { FEW = 8 }; /* as in hook.S */
-	const uint64_t never = UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1)
-								      << (SIGSTOP - 1);
-
-	return __builtin_popcountll(~mask & ~never) <= FEW;
 }
 
 /* A mask that we could not put back, as it says of SIGSYS what it does not say of others.

@@ -1090,6 +1090,7 @@ setup_orphan:
 	jmp	2f
 1:	cmpq	$1, OWN_AT		/* SIG_IGN: others may still need the handler */
 	je	2f
+	ja	3f
 	movl	$13, %eax		/* rt_sigaction(SIGSYS, OWN_AT, NULL, 8) */
 	movl	$31, %edi
 	movl	$OWN_AT, %esi
@@ -1106,6 +1107,7 @@ setup_orphan:
 	movl	$15, %eax
 	syscall
 	hlt
+3:	jmpq	*OWN_AT			/* the program's own, which is for all of those */
 /*
  * More of the hook: Linux AIO. A context is known by a key made of its address and the
  * process: then rcx is where.

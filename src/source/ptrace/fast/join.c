@@ -16,6 +16,11 @@ bool handler_is_there(struct tracer *t, struct task *k)
 
 	if (!t->fast->guards || k->process->guarded)
 		return true;
+	struct signal_state is;
+	if (!tracee_signal(k->tid, SIGSYS, &is) && is.caught) {
+		fast_left(t, k, "handles SIGSYS"); /* and who was there before does not */
+		return false;
+	}
 	if (!handler_may_raise(t, k) || stand_anywhere(t, k, &s) < 0)
 		return false;
 	int err = handler_begin(t, k, &s);

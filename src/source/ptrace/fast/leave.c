@@ -27,16 +27,11 @@ static int unmap_rings(struct tracer *t, struct task *k, const struct stand *s)
 /* Of a process: others in the same memory have actions of their own. */
 static void give_back_handler(struct tracer *t, struct task *k)
 {
-	const uint64_t *own = k->process->own;
 	struct stand s;
 	int err = stand_anywhere(t, k, &s);
 
 	if (!err) {
-		int mem = stand_mem(t->fast, k->tid);
-		err = mem < 0 ? mem
-			      : mem_write(mem, SCRATCH_AT, own, sizeof(k->process->own));
-		if (!err)
-			err = handler_set(t, k, &s, SCRATCH_AT);
+		err = handler_give_back(t, k, &s);
 		if (err != -ESRCH)
 			stand_back(t, k, &s);
 	}

@@ -461,6 +461,8 @@ static int mend(struct tracer *t, struct task *k, int sig)
 	if (!k->space || k->space->state != SPACE_READY ||
 		ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return 0;
+	if (in_setup(r.rip))
+		return 0; /* in our handler, which is to be run as it is */
 	if (sig == SIGTRAP && on_breakpoint(t, k, &r)) {
 		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 		return 1;

@@ -80,7 +80,7 @@ int rival_clear(struct tracer *t, struct task *k, const struct user_regs_struct 
 		takes ? "maps or unmaps what is ours in its memory"
 		      : "handles or blocks SIGSYS, or filters its calls");
 	dispatch_off(k); /* the hook may be gone by now: calls are made from elsewhere */
-	if (stand_anywhere(t, k, &s) < 0 || handler_set(t, k, &s, OWN_AT) == -ESRCH)
+	if (stand_anywhere(t, k, &s) < 0 || handler_give_back(t, k, &s) == -ESRCH)
 		return -ESRCH;
 	stand_same(k, &s);
 	k->process->own[0] = 0; /* it is for the program itself again */
