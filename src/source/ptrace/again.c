@@ -82,7 +82,7 @@ bool again_make(struct tracer *t, struct task *k)
 {
 	if (!tracee_in_eintr(k->tid))
 		return false;
-	if (!t->stopping) /* else we would not see its exit */
+	if (!task_leaves(t, k)) /* else we would not see its exit */
 		again_limit(t, k);
 	return !tracee_unmask_eintr(k->tid);
 }
@@ -116,7 +116,7 @@ bool again_quietly(struct tracer *t, struct task *k)
 {
 	struct again *a = &k->again;
 
-	if (t->stopping || k->process->stopped || k->process->ntasks < 2 ||
+	if (task_leaves(t, k) || k->process->stopped || k->process->ntasks < 2 ||
 		tracee_awaits(k->tid))
 		return false;
 	if (tracee_limit(k->tid, &a->limit))
@@ -169,7 +169,7 @@ void again_exit(struct tracer *t, struct task *k, int64_t ret)
 
 	a->repeated = 0;
 	/* The kernel makes it again by itself, if no handler comes: io_pgetevents(2). */
-	if (ret == -514 /* ERESTARTNOHAND */ && !t->stopping &&
+	if (ret == -514 /* ERESTARTNOHAND */ && !task_leaves(t, k) &&
 		tracee_limit(k->tid, &l)) {
 		again_limit(t, k);
 		return;

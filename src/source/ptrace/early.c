@@ -122,7 +122,7 @@ void early_begins(const struct tracer *t, struct task *k)
 		k->early.from = tracer_now(t);
 		return;
 	}
-	if (t->stopping || !tracee_made(k->tid, &c) || !early_is(&c))
+	if (task_leaves(t, k) || !tracee_made(k->tid, &c) || !early_is(&c))
 		return;
 	rest = c;
 	lessen(t, k, &rest);
@@ -147,12 +147,13 @@ bool early_make(const struct tracer *t, struct task *k)
 	lessen(t, k, &again);
 	/* Else we would not see its exit. */
 	if (shorten(t, k, &again, -1) <= 0 ||
-		(t->stopping && (again.arg[ENTER_SUBMIT] != e.arg[ENTER_SUBMIT] ||
-					again.arg[ENTER_ARG] != e.arg[ENTER_ARG] ||
-					again.arg[ENTER_MIN] != e.arg[ENTER_MIN])) ||
+		(task_leaves(t, k) &&
+			(again.arg[ENTER_SUBMIT] != e.arg[ENTER_SUBMIT] ||
+				again.arg[ENTER_ARG] != e.arg[ENTER_ARG] ||
+				again.arg[ENTER_MIN] != e.arg[ENTER_MIN])) ||
 		tracee_make_again(k->tid, &again) < 0)
 		return false;
-	k->early.on = k->early.goes_on = !t->stopping;
+	k->early.on = k->early.goes_on = !task_leaves(t, k);
 	k->early.call = e;
 	return true;
 }
@@ -165,7 +166,8 @@ bool early_quietly(const struct tracer *t, struct task *k)
 {
 	struct made_call e;
 
-	return k->ring && !t->stopping && !k->process->stopped && is_early(t, k, &e) &&
+	return k->ring && !task_leaves(t, k) && !k->process->stopped &&
+	       is_early(t, k, &e) &&
 	       !uring_ready(t, k, (int)e.arg[ENTER_FD],
 		       e.arg[ENTER_FLAGS] & IORING_ENTER_REGISTERED_RING) &&
 	       !tracee_awaits(k->tid) && early_make(t, k);

@@ -64,29 +64,12 @@ static void add_to_group(struct tracer *t, struct task *k, void *arg)
 {
 	struct group *g = arg;
 
-	(void)t;
 	if (k->space != g->space)
 		return;
 	if (k->waits && k->state == TASK_STOPPED)
 		g->task[g->n++] = k;
 	else
-		g->running += !k->exiting && !part_runs_on(t, k);
-}
-
-/* What has not stopped was asked to, and sleeps where it cannot: all of it at each look
- * of many. Who has no turn on a busy machine, or has stopped and waits for us, does not,
- * and is waited for much longer.
- */
-bool part_late(const struct tracer *t, const struct space *s)
-{
-	const uint64_t since = tracer_now(t) - t->stopping_ns;
-
-	return since > STARVED_NS || (since > ASLEEP_NS && t->looks - s->looked > LOOKS);
-}
-
-bool part_runs_on(const struct tracer *t, const struct task *k)
-{
-	return task_runs_on(k) && (k->space->runs_on || !part_late(t, k->space));
+		g->running += !k->exiting && task_leaves(t, k);
 }
 
 /* They are let go alone: until they are gone the code stays as it is. */
@@ -141,11 +124,12 @@ static void let_go(struct tracer *t, struct group *g)
 static void run_on(struct tracer *t, const struct group *g)
 {
 	g->space->runs_on = true;
+	g->space->asked_ns = tracer_now(t);
 	for (unsigned i = 0; i < g->n; i++) {
 		g->task[i]->waits = false;
 		g->task[i]->runs_on = true;
 		dispatch_resume(t, g->task[i]);
-		queue_resume(t, g->task[i], 0);
+		queue_go_on(t, g->task[i]);
 	}
 }
 
@@ -160,7 +144,7 @@ static void ask_again(struct tracer *t, struct task *k, void *space)
 static void stop_again(struct tracer *t, struct space *s)
 {
 	s->runs_on = false;
-	s->tries++;
+	s->tries++; /* which may take longer: the machine is busy */
 	s->asked_ns = tracer_now(t);
 	tasks_each(t, ask_again, s);
 }
@@ -168,7 +152,7 @@ static void stop_again(struct tracer *t, struct space *s)
 static bool takes_long(const struct tracer *t, const struct space *s)
 {
 	enum { MOST = 8 };
-	const uint64_t from = s->tries ? s->asked_ns : t->stopping_ns;
+	const uint64_t from = s->asked_ns ? s->asked_ns : t->stopping_ns;
 
 	return tracer_now(t) - from > EARLY_NS << (s->tries < MOST ? s->tries : MOST);
 }
@@ -176,16 +160,15 @@ static bool takes_long(const struct tracer *t, const struct space *s)
 void part_group(struct tracer *t, struct space *s)
 {
 	struct group g = { .space = s, .task = calloc(t->ntasks, sizeof(*g.task)) };
-	const bool late = part_late(t, s);
 
 	if (!g.task)
 		return;
 	tasks_each(t, add_to_group, &g);
-	if (s->runs_on && (!g.running || late))
+	if (s->runs_on && (!g.running || s->late))
 		stop_again(t, s);
-	else if (g.n && !s->runs_on && (!g.running || late))
+	else if (g.n && (!g.running || s->late))
 		let_go(t, &g);
-	else if (g.n && !s->runs_on && takes_long(t, s))
+	else if (g.n && takes_long(t, s))
 		run_on(t, &g);
 	free(g.task);
 }
@@ -236,15 +219,30 @@ static bool will_stop(const struct task *k)
 static void look(struct tracer *t, struct task *k, void *arg)
 {
 	(void)arg;
-	if (k->space && !k->exiting && !part_runs_on(t, k) && k->state != TASK_STOPPED &&
+	if (k->space && !k->exiting && task_leaves(t, k) && k->state != TASK_STOPPED &&
 		will_stop(k))
 		k->space->looked = t->looks;
+}
+
+/* What has not stopped was asked to, and sleeps where it cannot: all of it at each look
+ * of many. Who has no turn on a busy machine, or has stopped and waits for us, does not,
+ * and is waited for much longer.
+ */
+static void judge(struct tracer *t, struct task *k, void *arg)
+{
+	const uint64_t since = tracer_now(t) - t->stopping_ns;
+
+	(void)arg;
+	if (k->space)
+		k->space->late |=
+			since > STARVED_NS ||
+			(since > ASLEEP_NS && t->looks - k->space->looked > LOOKS);
 }
 
 /* What is let go alone; and what did not stand where it could be let go as it stopped. */
 static void interrupt_more(struct tracer *t, struct task *k, void *arg)
 {
-	if (k->space && !part_runs_on(t, k) && (part_late(t, k->space) || !k->poked))
+	if (k->space && task_leaves(t, k) && (k->space->late || !k->poked))
 		task_interrupt(t, k, arg);
 }
 
@@ -280,6 +278,7 @@ void part_tick(struct tracer *t)
 	if (now - t->stopping_ns > EARLY_NS) {
 		t->looks++;
 		tasks_each(t, look, NULL);
+		tasks_each(t, judge, NULL);
 	}
 	struct waiting w = { .space = calloc(t->ntasks + 1, sizeof(*w.space)) };
 	if (w.space)

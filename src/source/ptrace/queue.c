@@ -3,6 +3,8 @@
  */
 #include "tracer.h"
 
+#include <sys/wait.h>
+
 void queue_add(struct tracer *t, struct task *k, int status)
 {
 	k->status = status;
@@ -61,5 +63,16 @@ void queue_resume(struct tracer *t, struct task *k, int sig)
 			   k->rest.on || (task_stops_always(k) && t->sink);
 
 	ptrace(exit_wanted ? PTRACE_SYSCALL : PTRACE_CONT, k->tid, 0, sig);
+	queue_resumed(t, k);
+}
+
+/* As it was, from a stop by an interrupt: one of its process goes on. */
+void queue_go_on(struct tracer *t, struct task *k)
+{
+	if (!signal_stops(WSTOPSIG(k->status))) {
+		queue_resume(t, k, 0);
+		return;
+	}
+	ptrace(PTRACE_LISTEN, k->tid, 0, 0);
 	queue_resumed(t, k);
 }

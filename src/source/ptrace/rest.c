@@ -324,7 +324,8 @@ static int weight_of(const struct tracer *t, const struct made_call *c)
 static bool make(struct tracer *t, struct task *k, bool found)
 {
 	struct made_call c;
-	const struct transfer *d = t->stopping || k->rest.on ? NULL : half_done(k, &c);
+	const struct transfer *d =
+		task_leaves(t, k) || k->rest.on ? NULL : half_done(k, &c);
 
 	if (!d)
 		return false;
@@ -411,7 +412,7 @@ static bool was_woken(const struct tracer *t, const struct task *k)
 {
 	const struct call *c = &k->call;
 
-	return !t->stopping && !k->process->stopped && k->process->ntasks > 1 &&
+	return !task_leaves(t, k) && !k->process->stopped && k->process->ntasks > 1 &&
 	       c->row >= 0 && !c->quiet && c->op[0].kind == OP_WRITE &&
 	       names_file(t->names, c->op[0].file)->type == FILE_PIPE &&
 	       !tracee_awaits(k->tid);
@@ -443,9 +444,9 @@ bool rest_quietly(struct tracer *t, struct task *k, int64_t ret, uint64_t at)
  * for. */
 bool rest_begins(const struct tracer *t, const struct task *k)
 {
-	if (!k->rest.on || (k->rest.found && !t->stopping))
+	if (!k->rest.on || (k->rest.found && !task_leaves(t, k)))
 		return false;
-	if (t->stopping)
+	if (task_leaves(t, k))
 		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 	return true;
 }

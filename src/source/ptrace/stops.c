@@ -16,15 +16,9 @@
 
 enum { FEW_TASKS = 256 };
 
-static void listen_on(struct tracer *t, struct task *k)
-{
-	ptrace(PTRACE_LISTEN, k->tid, 0, 0);
-	queue_resumed(t, k);
-}
-
 static void go_on(struct tracer *t, struct task *k, int sig)
 {
-	if (!t->stopping) {
+	if (!task_leaves(t, k)) {
 		queue_resume(t, k, sig);
 	} else if (k->exiting ||
 		   (!dispatch_holds(t, k) && !dispatch_owes(k) && !k->early.on)) {
@@ -34,8 +28,6 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 		 * before that one, for ever. */
 		if (k->status >> 16 != PTRACE_EVENT_STOP)
 			ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
-		queue_resume(t, k, sig);
-	} else if (part_runs_on(t, k)) {
 		queue_resume(t, k, sig);
 	} else {
 		k->waits = true;
@@ -143,7 +135,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 			return;
 		}
 		again_begins(k, now);
-		if (t->stopping && k->early.on) /* it ends as it had without us */
+		if (task_leaves(t, k) && k->early.on) /* it ends as it had without us */
 			ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 		dispatch_entered(t, k, &in);
 		if (k->slot.ctl && in_hook(in.instruction_pointer))
@@ -167,7 +159,8 @@ static void on_syscall(struct tracer *t, struct task *k)
 	early_quietly(t, k);
 	call_leave(t, k, in.exit.rval, now);
 	dispatch_again(t, k);
-	if (t->stopping && (in.exit.rval == -EINTR || op_interrupted(in.exit.rval))) {
+	if (task_leaves(t, k) &&
+		(in.exit.rval == -EINTR || op_interrupted(in.exit.rval))) {
 		/* To be detached only where the kernel decides about the restart. */
 		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 		queue_resume(t, k, 0);
@@ -225,17 +218,12 @@ static void answer_launcher(struct tracer *t, struct task *k)
 	foresee_stop(t->foresight);
 }
 
-static bool is_stop(int sig)
-{
-	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
-}
-
 /* Of its whole process: what the others are in may end so. */
 static bool stops_all(const struct task *k, int sig)
 {
 	struct signal_state is;
 
-	return is_stop(sig) && !tracee_signal(k->tid, sig, &is) && !is.caught;
+	return signal_stops(sig) && !tracee_signal(k->tid, sig, &is) && !is.caught;
 }
 
 /* Ignored, were it not for our handler. */
@@ -258,7 +246,7 @@ static void before_signal(struct tracer *t, struct task *k, int sig)
 
 	if (k->early.on && !vain)
 		early_undo(k);
-	if (k->rest.on && (!vain || t->stopping))
+	if (k->rest.on && (!vain || task_leaves(t, k)))
 		rest_undo(t, k);
 	else if (vain)
 		rest_make(t, k);
@@ -312,7 +300,7 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 
 static void on_event_stop(struct tracer *t, struct task *k, int sig)
 {
-	bool group = is_stop(sig);
+	bool group = signal_stops(sig);
 
 	k->process->stopped &= group;
 	k->process->signals += k->stopped_before;
@@ -328,7 +316,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	if (seized)
 		control_judged(t, k);
 	k->poked = false;
-	if (group && !t->stopping) {
+	if (group && !task_leaves(t, k)) {
 		early_undo(k);
 		rest_undo(t, k);
 		if (t->fast)
@@ -337,14 +325,14 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 		early_never(k);
 		rest_never(k);
 		task_flush(t, k);
-		listen_on(t, k);
+		queue_go_on(t, k);
 		return;
 	}
-	if (t->stopping && k->early.on && tracee_is_before(k->tid, &k->early.call))
+	if (task_leaves(t, k) && k->early.on && tracee_is_before(k->tid, &k->early.call))
 		early_undo(k); /* else we would not see its exit */
 	if (group || !early_make(t, k))
 		mend_eintr(t, k, !group);
-	if (group || t->stopping)
+	if (group || task_leaves(t, k))
 		rest_undo(t, k);
 	else
 		rest_interrupted(t, k, seized);

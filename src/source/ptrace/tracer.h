@@ -325,10 +325,20 @@ static inline bool task_stops_always(const struct task *k)
 	return k->sysmode || k->process->supervised || k->process->has_rings;
 }
 
-/* Not to stop now, though all are to be let go: who is waited for needs it, part.c. */
-static inline bool task_runs_on(const struct task *k)
+/* Whether it is to be let go where it stops next. Not while another one cannot stop that
+ * may need it, part.c: then it goes on as if nothing had been. */
+static inline bool task_leaves(const struct tracer *t, const struct task *k)
 {
-	return k->lender || (k->space && k->space->runs_on && k->runs_on);
+	const struct space *s = k->space;
+
+	return t->stopping &&
+	       !(s && ((s->runs_on && k->runs_on) || (k->lender && !s->late)));
+}
+
+/* All of its process. */
+static inline bool signal_stops(int sig)
+{
+	return sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 }
 
 /* Where no filter tells us, a breakpoint does; of a task attached to, each call. */
@@ -561,6 +571,7 @@ void queue_add(struct tracer *t, struct task *k, int status);
 struct task *queue_take(struct tracer *t);
 void queue_resumed(struct tracer *t, struct task *k);
 void queue_resume(struct tracer *t, struct task *k, int sig);
+void queue_go_on(struct tracer *t, struct task *k);
 void queue_forget(struct tracer *t, struct task *k);
 
 /* place.c: NULL where it is not allowed or of no use. */
@@ -578,8 +589,6 @@ void part_async(struct tracer *t, struct task *k);
 void part_requests(struct tracer *t, const struct task *k);
 void part_task(struct tracer *t, struct task *k, int sig);
 void part_group(struct tracer *t, struct space *s);
-bool part_late(const struct tracer *t, const struct space *s);
-bool part_runs_on(const struct tracer *t, const struct task *k);
 void part_tick(struct tracer *t);
 bool part_gives_up(struct tracer *t);
 

@@ -119,7 +119,7 @@ static bool may_begin(struct tracer *t, struct task *k)
 
 static bool begin(struct tracer *t, struct task *k)
 {
-	if (!k->space || k->space->quit || (t->stopping && !task_runs_on(k)) ||
+	if (!k->space || k->space->quit || task_leaves(t, k) ||
 		WSTOPSIG(k->status) != SIGTRAP || !may_begin(t, k))
 		return false;
 	if (k->space->state == SPACE_COLD)
@@ -398,7 +398,7 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 {
 	if (k->space->quit && t->launch && !k->filtered)
 		return to_filters(t, k);
-	if (k->space->quit || t->stopping || info->si_arch != AUDIT_ARCH_X86_64)
+	if (k->space->quit || task_leaves(t, k) || info->si_arch != AUDIT_ARCH_X86_64)
 		return 0;
 	if (!k->space->locked && rival_is(t, k, r))
 		return quit(t, k, r);
@@ -430,7 +430,7 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 /* The hook has sent back a wait that has ended for nothing: what is left of it. */
 static bool goes_on(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
-	if (t->stopping || !k->slot.ctl || !space_site_of_stub(k->space, r->rip) ||
+	if (task_leaves(t, k) || !k->slot.ctl || !space_site_of_stub(k->space, r->rip) ||
 		!mend_waited(t, k, r))
 		return false;
 	again_limit(t, k);
@@ -457,7 +457,7 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	}
 	if (!t->fast->guards)
 		handler_keep_mask(k);
-	else if (!t->stopping && !k->space->quit && handler_keep(t, k) < 0)
+	else if (!task_leaves(t, k) && !k->space->quit && handler_keep(t, k) < 0)
 		return -ESRCH;
 	if (!regs_behind(k, &r))
 		return -ESRCH;
@@ -490,7 +490,7 @@ void dispatch_again(struct tracer *t, struct task *k)
 		dispatch_no_more(k);
 		return;
 	}
-	if (!t->stopping || task_runs_on(k))
+	if (!task_leaves(t, k))
 		dispatch_resume(t, k);
 }
 

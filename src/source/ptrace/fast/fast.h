@@ -154,7 +154,8 @@ struct space {
 	unsigned looked;   /* the last of t->looks that found one of it that will stop */
 	unsigned tries;    /* to let all of it go together, that were in vain */
 	uint64_t asked_ns; /* when all of it were asked to stop for the next */
-	bool runs_on;      /* who has stopped is not to, until the others have */
+	bool runs_on;      /* who had stopped does, until the others have */
+	bool late;         /* they are waited for no longer */
 	uint8_t state;
 	bool locked;     /* by a filter of its own: nothing more can be mapped */
 	bool barrier;    /* membarrier(2) works */
@@ -358,16 +359,15 @@ struct site *space_find(struct space *s, uint64_t at);
 struct site *space_site_of_stub(struct space *s, uint64_t ip);
 struct site *space_site_of_patch(struct space *s, uint64_t ip);
 struct site *space_site_of_cave(struct space *s, uint64_t ip);
-/* Whether nobody else runs in it. */
 static inline bool space_is_alone(const struct space *s)
 {
-	return s->refs - s->asleep <= 1;
+	return s->refs - s->asleep <= 1; /* nobody else runs in it */
 }
 static inline bool in_hook(uint64_t ip)
 {
 	return ip >= HOOK_AT && ip < HOOK_AT + HOOK_SIZE;
 }
-/* In what is run for us, or is our handler: nothing that goes on at a call site. */
+/* Our handler, or what is run for us. */
 static inline bool in_setup(uint64_t ip)
 {
 	return ip >= SETUP_AT && ip < SETUP_AT + (uint64_t)(hook_look - setup_code);

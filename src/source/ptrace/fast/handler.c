@@ -312,7 +312,7 @@ void dispatch_entered(
 	if (r.rsi && task_read(k, r.rsi, act, sizeof(act)) != sizeof(act))
 		return;
 	const bool handles = handler_is_one(act[0]);
-	k->asks_handler = handles && !t->stopping ? ASKS_AGAIN : ASKS_ANSWERED;
+	k->asks_handler = handles && !task_leaves(t, k) ? ASKS_AGAIN : ASKS_ANSWERED;
 	k->act = r.rsi;
 	k->old = r.rdx;
 	if (k->asks_handler == ASKS_AGAIN)

@@ -453,6 +453,16 @@ static bool was_refused(const struct task *k, const struct user_regs_struct *r)
 	return r->rax == r->orig_rax && tracee_ends_by(k->tid, SIGSYS);
 }
 
+static bool is_ours(const struct space *sp, const void *addr)
+{
+	const uint64_t at = (uintptr_t)addr;
+	bool is = at >= WINDOW_AT && at < WINDOW_END;
+
+	for (unsigned i = 0; i < sp->nstubs; i++)
+		is |= at >= sp->stubs[i].at && at < sp->stubs[i].at + 4096;
+	return is;
+}
+
 static int mend(struct tracer *t, struct task *k, int sig)
 {
 	struct user_regs_struct r;
@@ -475,11 +485,10 @@ static int mend(struct tracer *t, struct task *k, int sig)
 	/* What a call has raised, or was sent, is not: an exception leaves no number. */
 	bool fault = (sig == SIGSEGV || sig == SIGBUS) && (int64_t)r.orig_rax < 0 &&
 		     !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code > 0;
-	/* By keys that keep it from its own memory, pkeys(7): nor can it do anything for
-	 * us any more. */
-	if (fault && info.si_code == SEGV_PKUERR &&
-		(in_hook(r.rip) || space_site_of_stub(k->space, r.rip)))
-		k->process->locked = k->space->locked = true;
+	/* By keys that keep it from its own memory, pkeys(7), and so from ours: nor can
+	 * it do anything for us any more. */
+	if (fault && info.si_code == SEGV_PKUERR && is_ours(k->space, info.si_addr))
+		k->space->locked = true;
 	if (k->slot.ctl)
 		k->slot.ctl->vain = 0; /* what comes next may be another call */
 	if (in_hook(r.rip) && k->slot.ctl) {

@@ -199,9 +199,13 @@ static bool draft_same(
 	*c = (struct stub_code){ .at = s->stub };
 	if (!page || (p->far && !stub_reaches(p, s->at + p->patch, c->at)))
 		return false;
-	draft(s, p, c, page->at);
-	return tracee_read(k->tid, c->at, now, sizeof(now)) == sizeof(now) &&
-	       !memcmp(now, c->byte, sizeof(now));
+	struct site same = *s;
+	draft(&same, p, c, page->at);
+	if (tracee_read(k->tid, c->at, now, sizeof(now)) != sizeof(now) ||
+		memcmp(now, c->byte, sizeof(now)) != 0)
+		return false;
+	*s = same;
+	return true;
 }
 
 /* What a plan makes of a site: its stub, and what is to be there. 0, or -errno. */
@@ -341,11 +345,10 @@ static bool is_patched(struct task *k, struct site *s)
 		!memcmp(now, s->now, s->length))
 		return true;
 	/* Unmapped meanwhile, brought back, or copied before. Others may still be in its
-	 * stub, and go on behind it. */
+	 * stub, or on their way there, and go on behind it. */
 	s->state = SITE_COLD;
 	s->hits = s->rest = 0;
 	s->length = 0;
-	s->cave = 0;
 	return false;
 }
 

@@ -52,7 +52,7 @@ void patch_restore(struct space *sp, pid_t tid)
 	int mem = mem_open(tid);
 
 	for (unsigned i = 0; mem >= 0 && i < sp->nsites; i++)
-		if (sp->site[i].length)
+		if (sp->site[i].length || sp->site[i].cave)
 			put_back(&sp->site[i], look(&sp->site[i], tid), tid, mem);
 	if (mem >= 0)
 		close(mem);

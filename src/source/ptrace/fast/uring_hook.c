@@ -128,7 +128,7 @@ static bool may_be_hooked(
 
 	return r && r->view.sq && !r->stops && k->ring_before == r &&
 	       k->ring_enters >= PATIENCE * threads && !(r->p.flags & wide) &&
-	       !t->stopping && !k->slotless && !k->distrusted && !k->lender &&
+	       !task_leaves(t, k) && !k->slotless && !k->distrusted && !k->lender &&
 	       k->slot.ctl && k->slot.ctl->uring.fd < 0 &&
 	       k->space->state == SPACE_READY && !k->space->locked &&
 	       !k->process->locked && !k->space->undone &&
