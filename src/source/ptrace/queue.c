@@ -1,5 +1,6 @@
 /*
- * queue.c - tasks that have stopped, in their order, and those that are likely to soon
+ * queue.c - tasks that have stopped, in their order, how they go on, and those that are
+ * likely to stop soon
  */
 #include "tracer.h"
 

@@ -513,9 +513,9 @@ bool dispatch_owes(const struct task *k)
 	return k->process->renewed && handler_ignores(k->process);
 }
 
-/* In our handler: it is about to get the signal once more, without one. Or to go on to
- * its own, and then it is there at once. */
-static bool handles(const struct task *k)
+/* Whether it is in our handler, and about to get the signal once more, without one. At
+ * the beginning of it, before it goes on to its own, it is there at once. */
+static bool stays_in_handler(const struct task *k)
 {
 	const uint64_t own = k->process->own[0];
 	struct user_regs_struct r;
@@ -532,7 +532,8 @@ static bool handles(const struct task *k)
 /* Stopping: whether it stands where it can be let go. */
 bool dispatch_stands(const struct task *k)
 {
-	return k->status >> 16 == PTRACE_EVENT_STOP && !is_pending(k->tid) && !handles(k);
+	return k->status >> 16 == PTRACE_EVENT_STOP && !is_pending(k->tid) &&
+	       !stays_in_handler(k);
 }
 
 /* Nothing of ours in its registers, and its calls are its own. */

@@ -367,8 +367,7 @@ static inline bool in_hook(uint64_t ip)
 {
 	return ip >= HOOK_AT && ip < HOOK_AT + HOOK_SIZE;
 }
-/* Our handler, or what is run for us. */
-static inline bool in_setup(uint64_t ip)
+static inline bool in_setup(uint64_t ip) /* our handler, or what is run for us */
 {
 	return ip >= SETUP_AT && ip < SETUP_AT + (uint64_t)(hook_look - setup_code);
 }
@@ -478,6 +477,7 @@ void task_leave_slot(struct task *k, uint64_t slot);
 
 /* leave.c: those of a memory, once all have left; restore.c: see there. */
 void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n);
+bool patch_cave_leads(const struct site *s, pid_t tid);
 void patch_restore(struct space *sp, pid_t tid);
 void patch_copied(struct space *sp, pid_t tid, uint64_t enter);
 bool stub_is(const struct fast *f, pid_t tid, const struct stubs *page);

@@ -549,7 +549,8 @@ void mend_home(struct tracer *t, struct task *k)
 			return;
 	} else if (s) {
 		in_stub(s, &r);
-	} else if ((s = space_site_of_cave(k->space, r.rip))) {
+	} else if ((s = space_site_of_cave(k->space, r.rip)) &&
+		   patch_cave_leads(s, k->tid)) {
 		r.rip = s->at;
 	}
 	if (task_has_slot(k, &r))

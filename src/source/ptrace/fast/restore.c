@@ -32,17 +32,23 @@ static enum found look(const struct site *s, pid_t tid)
 	return IS_OTHER;
 }
 
-static void put_back(const struct site *s, enum found is, pid_t tid, int mem)
+/* Whether its second jump is there. */
+bool patch_cave_leads(const struct site *s, pid_t tid)
 {
 	struct stub_code jump;
 	uint8_t now[STUB_JUMP];
 
+	if (!s->cave || tracee_read(tid, s->cave, now, sizeof(now)) != sizeof(now))
+		return false;
+	stub_jump(&jump, s->cave, s->stub);
+	return !memcmp(now, jump.byte, sizeof(now));
+}
+
+static void put_back(const struct site *s, enum found is, pid_t tid, int mem)
+{
 	if (is == IS_PATCHED || is == IS_HALF)
 		mem_write(mem, s->patch, s->old, s->length);
-	if (!s->cave || tracee_read(tid, s->cave, now, sizeof(now)) != sizeof(now))
-		return;
-	stub_jump(&jump, s->cave, s->stub);
-	if (!memcmp(now, jump.byte, sizeof(now)))
+	if (patch_cave_leads(s, tid))
 		mem_write(mem, s->cave, s->cave_old, sizeof(s->cave_old));
 }
 
