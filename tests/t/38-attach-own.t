@@ -63,6 +63,34 @@ for how in always blocks; do
 	wait $pid
 	is "... also when iops is killed" "$? $(cut -d' ' -f1 handler.txt)" "0 True"
 done
+# Nor is any other signal lost that is about to be handled as iops is killed.
+cat >sends.py <<'EOP'
+import os, signal, threading, time
+hits, n, until = [], 0, time.monotonic() + 1
+signal.signal(signal.SIGUSR1, lambda *_: hits.append(1))
+def reads():
+    with open("/dev/zero", "rb", 0) as f:
+        while time.monotonic() < until: f.read(1)
+        time.sleep(0.1)
+threading.Thread(target=reads).start()
+open("ready", "w").write("x")
+while time.monotonic() < until:
+    signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+    n += 1
+print(n == len(hits) or (n, len(hits)))
+EOP
+for mode in "" --no-patch; do
+	all=
+	for _ in 1 2 3 4 5 6; do
+		rm -f ready; /usr/bin/python3 sends.py >sends.txt & pid=$!
+		while [ ! -s ready ]; do sleep 0.02; done
+		"$IOPS" attach -q $mode -o /dev/null $pid & tracer=$!
+		sleep 0.5; kill -KILL "$(tracer_of $pid)"; wait $tracer
+		wait $pid; all="$all$?$(cat sends.txt) "
+	done
+	is "no signal is lost when iops is killed $mode" "$all" "0True 0True 0True 0True 0True 0True "
+done
+
 handles once 1
 timeout 10 "$IOPS" attach -q -d 0.3 --json -o f.json $pid
 wait $pid

@@ -2,7 +2,7 @@
  * call.c - system call entry and exit to operations
  */
 #include "asked.h"
-#include "tracer.h"
+#include "look.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -275,7 +275,6 @@ static bool was_answered(const struct tracer *t, const struct task *k,
  */
 static bool was_refused(const struct task *k, const struct syscall_desc *d, int64_t ret)
 {
-	enum { BY_SECCOMP = 1 }; /* SYS_SECCOMP, asm-generic/siginfo.h */
 	siginfo_t info[8];
 
 	if (ret != d->nr[k->call.abi])

@@ -491,9 +491,7 @@ int uring_stop(
 bool uring_soon(const struct tracer *t, const struct task *k, uint64_t nr, uint64_t fd,
 	uint64_t flags);
 
-/* fast/dispatch.c: at the stop of a SIGSYS, before that is taken note of; and before a
- * call that is to stop twice. */
-void dispatch_met(const struct tracer *t, struct task *k);
+/* fast/dispatch.c: before a call that is to stop twice; how it goes on. */
 void dispatch_aside(struct task *k);
 void dispatch_resume(struct tracer *t, struct task *k);
 

@@ -6,7 +6,7 @@
  * collected into a queue, from three places: the tasks resumed last, the id that comes
  * with SIGCHLD, and a look at all of them that takes at most a small part of the time.
  */
-#include "tracer.h"
+#include "look.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,12 +47,6 @@ static struct task *stranger(struct tracer *t, pid_t tid)
 	return NULL;
 }
 
-/* Whether its tracees may go on without it. */
-static bool is_outlived(const struct tracer *t)
-{
-	return t->fast && t->fast->guards;
-}
-
 static void collect(struct tracer *t, pid_t tid, int status)
 {
 	struct task *k = task_find(t, tid);
@@ -63,34 +57,14 @@ static void collect(struct tracer *t, pid_t tid, int status)
 		queue_add(t, k, status);
 }
 
-/* Whose stop it is, which is not taken note of yet: one that could not go on from there
- * without us is seen to first. 0: nobody has stopped; -errno. */
-static pid_t see_to(struct tracer *t, pid_t tid)
-{
-	const int how = WSTOPPED | WNOHANG | WNOWAIT | __WALL;
-	siginfo_t info = { .si_pid = 0 };
-
-	if (waitid(tid ? P_PID : P_ALL, tid, &info, how) < 0)
-		return -errno;
-	struct task *k = info.si_status == SIGSYS ? task_find(t, info.si_pid) : NULL;
-	if (k)
-		dispatch_met(t, k);
-	return info.si_pid;
-}
-
-/* 1 if it has stopped, 0 if not, -ECHILD if there is no such tracee. tid 0: any. */
+/* As look_stopped(). */
 static int look_at(struct tracer *t, pid_t tid)
 {
-	siginfo_t info = { .si_pid = 0 };
+	int status, got = look_stopped(t, tid, &tid, &status);
 
-	if (is_outlived(t) && (tid = see_to(t, tid)) <= 0)
-		return tid;
-	if (waitid(tid ? P_PID : P_ALL, tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
-		return -errno;
-	if (!info.si_pid)
-		return 0;
-	collect(t, info.si_pid, info.si_status << 8 | 0x7f);
-	return 1;
+	if (got > 0)
+		collect(t, tid, status);
+	return got;
 }
 
 /*
@@ -121,6 +95,14 @@ static int look_ended(struct tracer *t, pid_t tid)
 	return 1;
 }
 
+/* One that may be hidden by others. */
+static void look_behind(struct tracer *t, struct task *k, void *arg)
+{
+	(void)arg;
+	if (k->state == TASK_RUNNING && look_at(t, k->tid) == 0)
+		look_ended(t, k->tid);
+}
+
 static bool look_recent(struct tracer *t)
 {
 	bool found = false;
@@ -141,8 +123,14 @@ static int scan(struct tracer *t)
 	int found = 0, got;
 
 	t->dirty = false;
-	while ((got = look_at(t, 0)) > 0 || (got = look_ended(t, 0)) > 0)
+	while ((got = look_at(t, 0)) > 0 || (got = look_ended(t, 0)) > 0) {
 		found = 1;
+		if (got == AT_SIGNAL) {
+			t->dirty = true;
+			tasks_each(t, look_behind, NULL);
+			break;
+		}
+	}
 	t->scan_ns = tracer_now(t);
 	t->scan_cost_ns = t->scan_ns - begin;
 	return found ? 1 : got;
@@ -295,7 +283,7 @@ int wait_next(struct tracer *t, struct task **out)
 	place_settle(t->place);
 	if (!t->queue) {
 		int err = t->fast && (t->fast->nringed || t->stopping) ? wait_ringed(t)
-			  : t->ntasks > 1 || is_outlived(t)            ? wait_many(t)
+			  : t->ntasks > 1 || !t->launch                ? wait_many(t)
 								       : wait_single(t);
 		if (err < 0)
 			return err == -ECHILD ? 0 : err;

@@ -17,7 +17,7 @@
  * looks at first (guard.c). A signal that is on its way then finds a handler in the
  * second page: setup_orphan.
  */
-#include "../tracer.h"
+#include "../look.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,8 +31,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* signal.h: newer than the C library may be. */
-enum { USER_DISPATCH = 2 };
 /* Signals of a site: a patch takes as long as some of them; where others may run there,
  * as many more, and one for each that is asked. */
 enum { PATCH_AT = 2, PATCH_AMONG = 8 };
@@ -233,24 +231,6 @@ static bool was_sent_back(
 	return back;
 }
 
-/*
- * Who stops at a signal that we have taken note of, and goes on as we die, does so
- * without it: as if a call that has not been made were over. Before the call it makes
- * that.
- */
-void dispatch_met(const struct tracer *t, struct task *k)
-{
-	const size_t rip = offsetof(struct user_regs_struct, rip);
-	siginfo_t info;
-
-	if (!t->fast || !t->fast->guards || !k->dispatched || k->met ||
-		ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0 ||
-		info.si_code != USER_DISPATCH)
-		return;
-	k->met = !ptrace(
-		PTRACE_POKEUSER, k->tid, rip, (uint64_t)(uintptr_t)info.si_call_addr - 2);
-}
-
 /* What it is about to make stops twice. */
 void dispatch_aside(struct task *k)
 {
@@ -447,7 +427,7 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	siginfo_t info;
 
 	if (!k->dispatched || ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0 ||
-		info.si_code != USER_DISPATCH)
+		info.si_code != BY_DISPATCH)
 		return 0;
 	k->again.repeated = 0;
 	bool full = !k->distrusted && slot_full(&k->slot);

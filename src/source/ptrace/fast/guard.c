@@ -7,14 +7,17 @@
  * the byte is one of an id that holds a 1. What the list is made of lies in memory of our
  * own: the target can write to the futex only.
  */
-#include "fast.h"
+#include "../look.h"
 #include "iops/launch.h"
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 #include <unistd.h>
 
 enum { PAGE = 4096 };
@@ -104,4 +107,22 @@ void guard_free(struct guards *all, struct guard *g)
 	relink(all);
 	*word_of(g) = 0;
 	munmap(g, (size_t)2 * PAGE);
+}
+
+/*
+ * Who stops at a signal that we have taken note of, and goes on as we die, does so
+ * without it: as if a call that has not been made were over. Before the call it makes
+ * that.
+ */
+void dispatch_met(const struct tracer *t, struct task *k)
+{
+	const size_t rip = offsetof(struct user_regs_struct, rip);
+	siginfo_t info;
+
+	if (!t->fast || !t->fast->guards || !k->dispatched || k->met ||
+		ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0 ||
+		info.si_code != BY_DISPATCH)
+		return;
+	k->met = !ptrace(
+		PTRACE_POKEUSER, k->tid, rip, (uint64_t)(uintptr_t)info.si_call_addr - 2);
 }

@@ -1,11 +1,10 @@
 /*
  * hold.c - threads that are to stand still while another one is served
  */
-#include "../tracer.h"
+#include "../look.h"
 
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 
 /*
@@ -21,13 +20,14 @@ void hold_await(struct tracer *t, struct task *k, void *who)
 	if (k == first || k->space != first->space || k->lends)
 		return;
 	for (unsigned i = 0; i < TRIES && k->state == TASK_RUNNING; i++) {
-		siginfo_t info = { .si_pid = 0 };
+		pid_t tid;
+		int status, got;
 		char state = i % 20 ? 'R' : process_state(k->process->pid, k->tid);
 		if (!state || state == 'Z' || state == 'X' || state == 'D' ||
-			waitid(P_PID, k->tid, &info, WSTOPPED | WNOHANG | __WALL) < 0)
+			(got = look_stopped(t, k->tid, &tid, &status)) < 0)
 			return;
-		if (info.si_pid)
-			queue_add(t, k, info.si_status << 8 | 0x7f);
+		if (got)
+			queue_add(t, k, status);
 		else
 			nanosleep(&nap, NULL);
 	}

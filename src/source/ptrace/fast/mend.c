@@ -6,7 +6,7 @@
  * ever sees our code, jumps out of it or runs above it, and the kernel's own rules about
  * restarting work at the site.
  */
-#include "../tracer.h"
+#include "../look.h"
 #include "mend.h"
 
 #include <errno.h>
@@ -429,7 +429,6 @@ static bool on_breakpoint(struct tracer *t, struct task *k, struct user_regs_str
 /* SECCOMP_RET_TRAP: instead of the call, whose number is where its result would be. */
 static bool is_refusal(const struct task *k, int sig)
 {
-	enum { BY_SECCOMP = 1 }; /* SYS_SECCOMP, asm-generic/siginfo.h */
 	siginfo_t info;
 
 	return sig == SIGSYS && !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) &&

@@ -6,6 +6,7 @@
  * there is no register like gs to find a slot by.
  */
 #include "../aio.h"
+#include "../look.h"
 #include "../uring.h"
 
 #include <errno.h>
