@@ -342,6 +342,31 @@ if [ $can != 77 ]; then
 		"$(json allowstold.json "j['total']['all']['operations'] > 3 * $asked")" True
 fi
 
+# A thread that waits for its child of vfork(2) cannot stop; what it shares memory with goes
+# on until it can, and is let go with it.
+vforked() {	# child, other, ms, [seconds]: attached to until there is the child
+	rm -f ready; "$HELP/vforks" "$1" "$2" "$3" >vforks.txt & pid=$!
+	while [ ! -s vforks.txt ]; do sleep 0.02; done
+	sleep 0.1
+	timeout 20 "$IOPS" attach -q -d "${4:-0.6}" --json -o vforks.json $pid; st=$?
+	wait $pid
+	echo "$st $? $(json vforks.json "j['run']['notes'], j['run']['lost'], $all_verified")"
+}
+for child in sleeps runs both; do
+	is "beside a child of vfork(2) that $child for long" "$(vforked $child writes 1600)" "0 0 ([], 0, True)"
+	longest=$(tail -n 1 vforks.txt)
+	is "... what it shares memory with goes on" "$([ "$longest" -lt 800 ] || echo "$longest ms")" ""
+done
+is "... what waits there" "$(vforked sleeps waits 1600 0.7)" "0 0 ([], 0, True)"
+longest=$(tail -n 1 vforks.txt)
+is "... has waited once more for what was left" "$([ "$longest" -lt 640 ] || echo "$longest ms")" ""
+"$HELP/vforks" sleeps writes 3000 >vforks.txt & pid=$!
+while [ ! -s vforks.txt ]; do sleep 0.02; done
+timeout 20 "$IOPS" attach -q -d 0.7 -o /dev/null $pid & tracer=$!
+sleep 1; kill -STOP $pid; sleep 0.3; was=$(stat -c %s beats); sleep 1; is=$(stat -c %s beats)
+kill -CONT $pid; wait $tracer; st=$?; wait $pid
+is "... and is stopped by a signal meanwhile" "$((was > 100)) $((is - was)) $st $?" "1 0 0 0"
+
 # What it is about a process that an attach may change for good.
 lasting() { grep -E '^Sig(Blk|Ign|Cgt)|^Seccomp:|^TracerPid' "/proc/$1/status"; }
 survive() {	# how, how often

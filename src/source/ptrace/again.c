@@ -82,9 +82,18 @@ bool again_make(struct tracer *t, struct task *k)
 {
 	if (!tracee_in_eintr(k->tid))
 		return false;
-	if (!task_leaves(t, k)) /* else we would not see its exit */
+	k->again.owed = task_leaves(t, k); /* we would not see its exit */
+	if (!k->again.owed)
 		again_limit(t, k);
 	return !tracee_unmask_eintr(k->tid);
+}
+
+/* It does not leave yet. */
+void again_stays(const struct tracer *t, struct task *k)
+{
+	if (k->again.owed)
+		again_limit(t, k);
+	k->again.owed = false;
 }
 
 /*

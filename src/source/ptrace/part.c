@@ -128,6 +128,7 @@ static void run_on(struct tracer *t, const struct group *g)
 	for (unsigned i = 0; i < g->n; i++) {
 		g->task[i]->waits = false;
 		g->task[i]->runs_on = true;
+		again_stays(t, g->task[i]);
 		dispatch_resume(t, g->task[i]);
 		queue_go_on(t, g->task[i]);
 	}

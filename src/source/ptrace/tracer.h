@@ -133,7 +133,7 @@ enum task_state { TASK_RUNNING, TASK_QUEUED, TASK_STOPPED };
 
 /* again.c: a call that is made again until the time that it may wait is over. */
 struct again {
-	bool on;
+	bool on, owed;
 	uint64_t repeated;       /* where it is about to be made: again_quietly() */
 	struct time_limit limit; /* its argument, as the program gave it */
 	uint64_t value;          /* ... and as it is now */
@@ -445,6 +445,7 @@ void rest_died(struct tracer *t, struct task *k);
 uint64_t again_scratch(const struct task *k, uint64_t stack);
 void again_begins(struct task *k, uint64_t now);
 void again_limit(const struct tracer *t, struct task *k);
+void again_stays(const struct tracer *t, struct task *k);
 bool again_make(struct tracer *t, struct task *k);
 bool again_quietly(struct tracer *t, struct task *k);
 void again_over(struct task *k);
@@ -498,6 +499,7 @@ void dispatch_resume(struct tracer *t, struct task *k);
 /* fast/hold.c: see there. */
 void hold_await(struct tracer *t, struct task *k, void *who);
 void hold_began(const struct tracer *t, struct task *k);
+void hold_waited(struct tracer *t, struct task *k);
 uint64_t hold_vain(const struct tracer *t, struct task *k, uint32_t *read);
 
 /* fast/calls.c, fast/setup.c: for it. */

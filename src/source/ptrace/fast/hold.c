@@ -2,6 +2,7 @@
  * hold.c - threads that are to stand still while another one is served
  */
 #include "../look.h"
+#include "mend.h"
 
 #include <string.h>
 #include <sys/syscall.h>
@@ -31,6 +32,16 @@ void hold_await(struct tracer *t, struct task *k, void *who)
 		else
 			nanosleep(&nap, NULL);
 	}
+}
+
+/* When the wait with a limit began that it is in, if that is in the hook. */
+void hold_waited(struct tracer *t, struct task *k)
+{
+	struct user_regs_struct r;
+
+	if (k->slot.ctl && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
+		(r.rip == AT(hook_free_post) || r.rip == AT(hook_events_post)))
+		mend_waited(t, k, &r);
 }
 
 /* When the wait in a ring began that it is in, if that is in the hook. */

@@ -421,6 +421,12 @@ uint64_t hold_vain(const struct tracer *t, struct task *k, uint32_t *read)
 	return 0;
 }
 
+void hold_waited(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
 void hold_began(const struct tracer *t, struct task *k)
 {
 	(void)t;
