@@ -1,16 +1,20 @@
 /*
- * keyed N - N times read(2) and write(2) while the program may not touch its memory, but
- * for one page that has a key of its own: pkeys(7)
+ * keyed N [own] - N times read(2) and write(2) while the program may not touch its
+ * memory, but for one page that has a key of its own: pkeys(7). own: while it may touch
+ * all but that page, where the array of a writev(2) lies that fails; and as many that do
+ * not
  *
  * Says good; exits with 77 where there are no keys. To be run with
  * GLIBC_TUNABLES=glibc.pthread.rseq=0, as the kernel touches that memory, too.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #ifdef __x86_64__
@@ -31,15 +35,28 @@ static long call_below(uint32_t keys, uint32_t back, long nr, long fd, const voi
 	register uint64_t first __asm__("r8") = keys, then __asm__("r9") = back;
 	register long ret __asm__("r12");
 
-	__asm__ volatile("xorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n\tmovl %%r8d, %%eax\n\t"
-			 "wrpkru\n\tmovl %[bytes], %%edx\n\tmovq %%r10, %%rax\n\tsyscall\n\t"
-			 "movq %%rax, %%r12\n\txorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n\t"
-			 "movl %%r9d, %%eax\n\twrpkru"
-			 : "=r"(ret)
-			 : "r"(number), "r"(first), "r"(then), "D"(fd), "S"(page),
-			 [bytes] "i"(BYTES)
-			 : "rax", "rcx", "rdx", "r11", "memory");
+	__asm__ volatile(
+		"xorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n\tmovl %%r8d, %%eax\n\t"
+		"wrpkru\n\tmovl %[bytes], %%edx\n\tmovq %%r10, %%rax\n\tsyscall\n\t"
+		"movq %%rax, %%r12\n\txorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n\t"
+		"movl %%r9d, %%eax\n\twrpkru"
+		: "=r"(ret)
+		: "r"(number), "r"(first), "r"(then), "D"(fd),
+		"S"(page), [bytes] "i"(BYTES)
+		: "rax", "rcx", "rdx", "r11", "memory");
 	return ret;
+}
+
+/* EFAULT, and what follows is as ever. */
+static long fail_and_go_on(int key, const struct iovec *closed, int null)
+{
+	const struct iovec open = { "x", 1 };
+	long bad = writev(null, &open, 1) != 1;
+
+	pkey_set(key, PKEY_DISABLE_ACCESS);
+	bad += writev(null, closed, 1) != -1 || errno != EFAULT;
+	pkey_set(key, 0);
+	return bad;
 }
 
 int main(int argc, char **argv)
@@ -56,6 +73,10 @@ int main(int argc, char **argv)
 	const uint32_t now = keys_now(),
 		       below = (now & ~((uint32_t)BITS << 2 * key)) | NO_ACCESS;
 	for (long n = argc > 1 ? atol(argv[1]) : 1; n > 0; n--) {
+		if (argc > 2) {
+			bad += fail_and_go_on(key, page, null);
+			continue;
+		}
 		bad += call_below(below, now, SYS_read, zero, page) != BYTES;
 		bad += call_below(below, now, SYS_write, null, page) != BYTES;
 	}

@@ -439,6 +439,9 @@ for mode in "" "--patch-after 1" --no-patch --no-filter; do
 	# shellcheck disable=SC2086
 	is "memory that is closed by keys $mode" "$(run $mode -- "$HELP/keyed" 2000 | tr '\n' ' ')$(
 		json got.json '[(f["all"]["operations"], f["all"]["bytes"]) for f in j["by"]["file"] if f["path"] in ("/dev/null", "/dev/zero")]')" "good 0 True [(2000, 200000), (2000, 200000)]"
+	# shellcheck disable=SC2086
+	is "... an argument of a call in such memory $mode" "$(run $mode -- "$HELP/keyed" 2000 own | tr '\n' ' ')$(
+		json got.json '[(f["all"]["operations"], f["all"]["bytes"], f["all"]["errors"]) for f in j["by"]["file"] if f["path"] == "/dev/null"]')" "good 0 True [(2000, 2000, 2000)]"
 done
 unset GLIBC_TUNABLES
 

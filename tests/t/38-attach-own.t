@@ -342,6 +342,19 @@ if [ $can != 77 ]; then
 		"$(json allowstold.json "j['total']['all']['operations'] > 3 * $asked")" True
 fi
 
+# An argument that lies where it may not read, by its own keys, says nothing about our memory.
+"$HELP/keyed" 1 own >/dev/null; can=$?
+if [ $can != 77 ]; then
+	"$HELP/keyed" 100000000 own >/dev/null & pid=$!
+	sleep 0.2; had=$(wc -l </proc/$pid/maps)
+	timeout 10 "$IOPS" attach -q -d 0.5 --json -o keyed.json $pid
+	is "a call whose argument is closed by the program's own keys" \
+		"$(json keyed.json "j['run']['notes'], j['total']['all']['errors'] > 100, $all_verified") $(($(wc -l </proc/$pid/maps) - had))" "([], True, True) 0"
+	kill -KILL $pid; wait $pid 2>/dev/null
+else
+	skip "there are no keys of memory here"
+fi
+
 # A thread that waits for its child of vfork(2) cannot stop; what it shares memory with goes
 # on until it can, and is let go with it.
 vforked() {	# child, other, ms, [seconds]: attached to until there is the child
