@@ -35,15 +35,14 @@ static long call_below(uint32_t keys, uint32_t back, long nr, long fd, const voi
 	register uint64_t first __asm__("r8") = keys, then __asm__("r9") = back;
 	register long ret __asm__("r12");
 
-	__asm__ volatile(
-		"xorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n\tmovl %%r8d, %%eax\n\t"
-		"wrpkru\n\tmovl %[bytes], %%edx\n\tmovq %%r10, %%rax\n\tsyscall\n\t"
-		"movq %%rax, %%r12\n\txorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n\t"
-		"movl %%r9d, %%eax\n\twrpkru"
-		: "=r"(ret)
-		: "r"(number), "r"(first), "r"(then), "D"(fd),
-		"S"(page), [bytes] "i"(BYTES)
-		: "rax", "rcx", "rdx", "r11", "memory");
+	__asm__ volatile("xorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n\tmovl %%r8d, %%eax\n\t"
+			 "wrpkru\n\tmovl %[bytes], %%edx\n\tmovq %%r10, %%rax\n\tsyscall\n\t"
+			 "movq %%rax, %%r12\n\txorl %%ecx, %%ecx\n\txorl %%edx, %%edx\n\t"
+			 "movl %%r9d, %%eax\n\twrpkru"
+			 : "=r"(ret)
+			 : "r"(number), "r"(first), "r"(then), "D"(fd), "S"(page),
+			 [bytes] "i"(BYTES)
+			 : "rax", "rcx", "rdx", "r11", "memory");
 	return ret;
 }
 

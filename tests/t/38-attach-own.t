@@ -66,7 +66,7 @@ done
 # Nor is any other signal lost that is about to be handled as iops is killed.
 cat >sends.py <<'EOP'
 import os, signal, threading, time
-hits, n, until = [], 0, time.monotonic() + 1
+hits, n, until = [], 0, time.monotonic() + 2
 signal.signal(signal.SIGUSR1, lambda *_: hits.append(1))
 def reads():
     with open("/dev/zero", "rb", 0) as f:
@@ -358,7 +358,7 @@ fi
 # A thread that waits for its child of vfork(2) cannot stop; what it shares memory with goes
 # on until it can, and is let go with it.
 vforked() {	# child, other, ms, [seconds]: attached to until there is the child
-	rm -f ready; "$HELP/vforks" "$1" "$2" "$3" >vforks.txt & pid=$!
+	"$HELP/vforks" "$1" "$2" "$3" >vforks.txt & pid=$!
 	while [ ! -s vforks.txt ]; do sleep 0.02; done
 	sleep 0.1
 	timeout 20 "$IOPS" attach -q -d "${4:-0.6}" --json -o vforks.json $pid; st=$?
@@ -370,9 +370,12 @@ for child in sleeps runs both; do
 	longest=$(tail -n 1 vforks.txt)
 	is "... what it shares memory with goes on" "$([ "$longest" -lt 800 ] || echo "$longest ms")" ""
 done
-is "... what waits there" "$(vforked sleeps waits 1600 0.7)" "0 0 ([], 0, True)"
-longest=$(tail -n 1 vforks.txt)
-is "... has waited once more for what was left" "$([ "$longest" -lt 640 ] || echo "$longest ms")" ""
+for _ in 1 2 3; do # a busy machine may wake it late
+	got=$(vforked sleeps waits 1600 0.7); longest=$(tail -n 1 vforks.txt)
+	[ "$longest" -ge 560 ] || break
+done
+is "... what waits there" "$got" "0 0 ([], 0, True)"
+is "... has waited once more for what was left" "$([ "$longest" -lt 560 ] || echo "$longest ms")" ""
 "$HELP/vforks" sleeps writes 3000 >vforks.txt & pid=$!
 while [ ! -s vforks.txt ]; do sleep 0.02; done
 timeout 20 "$IOPS" attach -q -d 0.7 -o /dev/null $pid & tracer=$!

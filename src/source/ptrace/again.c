@@ -82,18 +82,18 @@ bool again_make(struct tracer *t, struct task *k)
 {
 	if (!tracee_in_eintr(k->tid))
 		return false;
-	k->again.owed = task_leaves(t, k); /* we would not see its exit */
-	if (!k->again.owed)
+	if (!task_leaves(t, k)) /* else we would not see its exit */
 		again_limit(t, k);
 	return !tracee_unmask_eintr(k->tid);
 }
 
-/* It does not leave yet. */
+/* At the stop from which it was to leave, but goes on. */
 void again_stays(const struct tracer *t, struct task *k)
 {
-	if (k->again.owed)
+	struct time_limit l;
+
+	if (tracee_in_nohand(k->tid) && tracee_limit(k->tid, &l))
 		again_limit(t, k);
-	k->again.owed = false;
 }
 
 /*

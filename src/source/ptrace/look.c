@@ -37,8 +37,8 @@ static int look_first(struct tracer *t, pid_t tid, siginfo_t *info)
 }
 
 /*
- * tid 0: any. Those at a signal hide others until they are resumed; to be asked once
- * more is to be STOPPED. *status: as of wait4(2). 0: none has stopped; -errno.
+ * tid 0: any. One AT_SIGNAL hides others until it is resumed, or is seen once more: then
+ * it is taken note of. *status: as of wait4(2). 0: none has stopped; -errno.
  */
 int look_stopped(struct tracer *t, pid_t tid, pid_t *who, int *status)
 {

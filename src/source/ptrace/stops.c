@@ -172,12 +172,13 @@ static void on_syscall(struct tracer *t, struct task *k)
 /* A call that our presence has ended with EINTR is made again. */
 static void mend_eintr(struct tracer *t, struct task *k, bool ours)
 {
-	if (ours)
+	if (ours) {
 		hold_waited(t, k);
-	else
+		if (again_make(t, k))
+			k->held.ret = -514; /* ERESTARTNOHAND */
+	} else {
 		again_interrupted(k);
-	if (ours && again_make(t, k))
-		k->held.ret = -514; /* ERESTARTNOHAND */
+	}
 	task_flush(t, k);
 }
 

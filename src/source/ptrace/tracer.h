@@ -15,6 +15,7 @@
  *   program.c   which program an exec will run
  *   task.c      tasks and processes: birth, exec, death, verification
  *   wait.c      which tracee is served next
+ *   look.c      whether a tracee has stopped
  *   queue.c     tasks that have stopped, in order
  *   place.c     on which CPU the tracer runs
  *   tracee.c    memory and counters of a stopped task
@@ -133,7 +134,7 @@ enum task_state { TASK_RUNNING, TASK_QUEUED, TASK_STOPPED };
 
 /* again.c: a call that is made again until the time that it may wait is over. */
 struct again {
-	bool on, owed;
+	bool on;
 	uint64_t repeated;       /* where it is about to be made: again_quietly() */
 	struct time_limit limit; /* its argument, as the program gave it */
 	uint64_t value;          /* ... and as it is now */

@@ -46,6 +46,12 @@ bool tracee_in_restart(pid_t tid)
 	return false;
 }
 
+bool tracee_in_nohand(pid_t tid)
+{
+	(void)tid;
+	return false;
+}
+
 int tracee_keep_eintr(pid_t tid)
 {
 	(void)tid;

@@ -34,8 +34,9 @@ int tracee_unmask_eintr(pid_t tid);
 /* ... or rather do not, whatever comes before it goes on. */
 int tracee_keep_eintr(pid_t tid);
 
-/* Whether it is to be gone on with by restart_syscall(2). */
+/* Whether it is to be gone on with by restart_syscall(2); or made again so. */
 bool tracee_in_restart(pid_t tid);
+bool tracee_in_nohand(pid_t tid);
 
 /* How long a call is to wait: an argument, in ms or where a struct timespec is. */
 struct time_limit {

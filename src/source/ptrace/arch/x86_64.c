@@ -50,12 +50,22 @@ int tracee_unmask_eintr(pid_t tid)
 		       : 0;
 }
 
-bool tracee_in_restart(pid_t tid)
+static bool has_ended_with(pid_t tid, int code)
 {
 	struct user_regs_struct r;
 
 	return !ptrace(PTRACE_GETREGS, tid, 0, &r) && (int)r.orig_rax >= 0 &&
-	       (int)r.rax == -RESTART_BLOCK;
+	       (int)r.rax == -code;
+}
+
+bool tracee_in_restart(pid_t tid)
+{
+	return has_ended_with(tid, RESTART_BLOCK);
+}
+
+bool tracee_in_nohand(pid_t tid)
+{
+	return has_ended_with(tid, RESTART_NOHAND);
 }
 
 int tracee_keep_eintr(pid_t tid)
