@@ -4,7 +4,7 @@
  *
  * usage: flights HOW FILE. HOW: batch late over exit kept threads shared fork short
  * direct accept silent splice narrow pending gone
- * registered race waits private; of Linux AIO: reap destroy few, again
+ * registered race waits private beside lapped handed ends; of Linux AIO: reap destroy few, again
  * (when it is attached to); of a ring that was there before: found
  *        flights loop N DEPTH: N reads of 4 KiB of a file, DEPTH at a time; prints ns
  * each
@@ -471,6 +471,10 @@ static const struct {
 	{ "continued", continued, NULL },
 	{ "less", less, NULL },
 	{ "others", read_by_others, NULL },
+	{ "beside", beside, NULL },
+	{ "lapped", NULL, lapped },
+	{ "handed", NULL, lapped },
+	{ "ends", NULL, lapped },
 	{ "private", private, NULL },
 	{ "reap", NULL, aio },
 	{ "destroy", NULL, aio },

@@ -408,6 +408,114 @@ static long switches(struct io_uring *r, int fd, int n)
 	return after.ru_nvcsw - before.ru_nvcsw;
 }
 
+/* Threads end, one after the other, beside one that reads. */
+static void *read_on(void *going)
+{
+	struct io_uring r;
+	int fd = open(path, O_RDWR);
+
+	ring(&r, 4);
+	for (int i = 0; i < 100000; i++) {
+		io_uring_prep_read(next(&r), fd, buf[0], 1 + i % 4096, 0);
+		need(io_uring_submit(&r) == 1 && reap(&r, NULL) == 1, "read");
+	}
+	*(volatile bool *)going = false;
+	io_uring_queue_exit(&r);
+	close(fd);
+	return NULL;
+}
+
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+static void beside(void)
+{
+	volatile bool going = true;
+	pthread_t reader, other;
+
+	close(make());
+	need(!pthread_create(&reader, NULL, read_on, (void *)&going), "pthread_create");
+	for (; going; usleep(200))
+		need(!pthread_create(&other, NULL, nothing, NULL) &&
+				!pthread_join(other, NULL),
+			"pthread_create");
+	pthread_join(reader, NULL);
+}
+
+enum { ROOM = 8 };
+static const int two_words[] = { READS, READS };
+
+/* As many are answered and read between two calls of it as there is room for, while
+ * others are not. */
+static void laps(struct io_uring *r, int late[2])
+{
+	int p[2];
+
+	need(!pipe(p) && !pipe(late), "pipe");
+	for (int i = 0; i < 3; i++) {
+		struct io_uring_sqe *s = next(r);
+		io_uring_prep_read(s, late[0], buf[0], 1, -1);
+		s->user_data = 1;
+	}
+	need(io_uring_submit(r) == 3, "submit");
+	for (int round = 0; round < 500; round++) {
+		for (int i = 0; i < ROOM; i++) {
+			struct io_uring_sqe *s = next(r);
+			io_uring_prep_read(s, p[0], buf[i], 1 + i, -1);
+			s->user_data = 0;
+		}
+		need(io_uring_submit(r) == ROOM, "submit");
+		for (int i = 0, n; i < ROOM; i += n) {
+			need(write(p[1], "12345678", ROOM - i) == ROOM - i, "write");
+			for (n = 0; !n;)
+				n = reap(r, two_words);
+		}
+	}
+}
+
+static void *lap(void *ring)
+{
+	struct io_uring *r = ring;
+	int late[2];
+
+	laps(r, late);
+	need(io_uring_enter(r->ring_fd, 0, 0, 0, NULL) == 0, "enter");
+	need(write(late[1], "123", 3) == 3, "write");
+	for (int n = 0; n < 3;)
+		n += reap(r, two_words);
+	return NULL;
+}
+
+/* handed: by another thread than the one that has entered it first. ends: with no call of
+ * it behind the last answers. */
+static void lapped(const char *how)
+{
+	struct io_uring_params params = { .flags = IORING_SETUP_CQSIZE,
+		.cq_entries = ROOM };
+	struct io_uring r;
+	pthread_t other;
+
+	if (io_uring_queue_init_params(ROOM, &r, &params) < 0)
+		exit(2);
+	for (int i = 0; i < ROOM; i++)
+		need(io_uring_enter(r.ring_fd, 0, 0, 0, NULL) == 0, "enter");
+	if (!strcmp(how, "ends")) {
+		int late[2];
+		laps(&r, late);
+		tell();
+		_exit(0);
+	}
+	if (strcmp(how, "handed") != 0)
+		lap(&r);
+	else
+		need(!pthread_create(&other, NULL, lap, &r) &&
+				!pthread_join(other, NULL),
+			"pthread_create");
+	io_uring_queue_exit(&r);
+}
+
 /* A ring from before it is attached to, which is no slower for it. */
 static void found(void)
 {

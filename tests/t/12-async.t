@@ -51,12 +51,12 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" silent "$DIR/file" >want.json
 		ok "those that are not answered: the one that failed is told $mode" /usr/bin/python3 compare.py
 		is "... the others are lost" "$(json u.json 'j["run"]["lost"], j["run"]["complete"]')" "(2, False)"
-		for how in registered race waits timed alarmed ended; do
+		for how in registered race waits timed alarmed ended lapped handed ends; do
 			timeout 60 "$IOPS" run $mode --json -o u.json -- "$HELP/flights" $how "$DIR/file" >want.json
 			ok "rings, threads and signals, $how $mode" /usr/bin/python3 whole.py
 		done
 		# Who enters a ring alone and again and again need not stop to do so.
-		for how in batch late over exit kept threads shared fork short direct accept splice narrow registered race waits timed alarmed ended; do
+		for how in batch late over exit kept threads shared fork short direct accept splice narrow registered race waits timed alarmed ended lapped handed ends; do
 			WARM=8 timeout 60 "$IOPS" run $mode -e all --json -o u.json -- "$HELP/flights" $how "$DIR/file" >want.json
 			ok "a ring that was entered before, $how $mode" /usr/bin/python3 whole.py
 		done
@@ -131,6 +131,10 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 			wait $pid
 			ok "attached to before, $how $opt" /usr/bin/python3 whole.py
 		done
+	done
+	for i in 1 2 3; do
+		timeout 60 "$IOPS" run --json -o u.json -- "$HELP/flights" beside "$DIR/file" >want.json
+		ok "threads that end beside one that reads, $i" /usr/bin/python3 whole.py
 	done
 	"$IOPS" run --json -o u.json -- "$HELP/flights" alarmed "$DIR/file" >/dev/null
 	case $(json u.json 'j["run"]["fast_path"]["status"]') in

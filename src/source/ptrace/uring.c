@@ -64,14 +64,15 @@ static void part_all(struct tracer *t, struct uring *r)
 	r->entrants = 0;
 }
 
-/* ends: with its process, which takes what is under way with it. */
-static void end(struct tracer *t, struct uring *r, bool ends)
+/* k: whose stop this is, if anybody's. ends: with its process, which takes what is under
+ * way with it. */
+static void end(struct tracer *t, const struct task *k, struct uring *r, bool ends)
 {
 	part_all(t, r);
 	r->ends = ends;
 	if (r->view.sq) {
 		uring_taken(t, r, uring_head(r));
-		uring_answered(t, r);
+		uring_answered(t, k, r);
 		uring_give_up(t, r);
 		uring_progress(t, r);
 	}
@@ -169,7 +170,7 @@ void uring_made(struct tracer *t, struct task *k, int64_t fd)
 	k->process->rang = true;
 	/* Its close would have stopped: there are two tables of descriptors. */
 	if ((old = uring_of(t, k->process, (int)fd))) {
-		end(t, old, false);
+		end(t, k, old, false);
 		uring_unread(t, k);
 	}
 	if (awaited_of(t) && (r = calloc(1, sizeof(*r))) &&
@@ -184,7 +185,7 @@ void uring_made(struct tracer *t, struct task *k, int64_t fd)
 			if (!fast_stops_closes(t, k))
 				stop_always(t, k);
 			fast_frees_enters(t, k, false);
-			uring_answered(t, r);
+			uring_answered(t, k, r);
 			return;
 		}
 		drop(t, r);
@@ -192,6 +193,25 @@ void uring_made(struct tracer *t, struct task *k, int64_t fd)
 	}
 	free(r);
 	uring_unread(t, k);
+}
+
+static void show_safe(struct tracer *t, struct task *k, void *ring)
+{
+	const struct uring *r = ring;
+
+	(void)t;
+	if (uring_is_entered(r, k))
+		k->slot.ctl->uring.cq_safe = uring_safe(r, false);
+}
+
+/* The hooks of others take more care from now on. */
+static void enters(struct tracer *t, const struct task *k, struct uring *r)
+{
+	if (r->only < 0 || r->only == k->tid)
+		return;
+	r->only = r->only ? -1 : k->tid;
+	if (r->only < 0)
+		tasks_each(t, show_safe, r);
 }
 
 bool uring_enter(struct tracer *t, struct task *k)
@@ -211,9 +231,10 @@ bool uring_enter(struct tracer *t, struct task *k)
 		part_all(t, r);
 	k->ring = r;
 	k->submits = (uint32_t)arg[1];
+	enters(t, k, r);
 	r->submitting += k->submits;
 	r->inside++;
-	uring_answered(t, r);
+	uring_answered(t, k, r);
 	uring_ask(t, k, r, (uint32_t)arg[1]);
 	return true;
 }
@@ -242,14 +263,14 @@ void uring_leave(struct tracer *t, struct task *k)
 {
 	struct uring *r = k->ring;
 
-	k->ring = NULL;
 	if (!r)
 		return;
 	r->inside--;
 	r->submitting -= k->submits;
 	if (r->view.sq)
 		uring_taken(t, r, uring_head(r));
-	uring_answered(t, r);
+	uring_answered(t, k, r);
+	k->ring = NULL;
 	uring_tell(r);
 	if (!r->process && !r->inside)
 		drop(t, r);
@@ -285,7 +306,7 @@ static void unregister(struct tracer *t, struct uring *r, pid_t tid, int64_t ind
 			(index < 0 || r->registered[i].index == index))
 			r->registered[i].tid = 0;
 	if (r->process && r->fd < 0 && !is_registered(r))
-		end(t, r, false);
+		end(t, k, r, false);
 }
 
 /* A task has its last stop: what is registered with it goes. */
@@ -356,7 +377,7 @@ void uring_registered(struct tracer *t, struct task *k, int64_t ret)
 		uring_put_files(t, k, r, u.data, u.offset, u.nr);
 		break;
 	case REGISTER_RESIZE:
-		end(t, r, false);
+		end(t, k, r, false);
 		uring_unread(t, k);
 		break;
 	case IORING_REGISTER_RING_FDS:
@@ -380,7 +401,7 @@ void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to)
 		if (is_registered(r))
 			r->fd = -1;
 		else
-			end(t, r, false);
+			end(t, k, r, false);
 	}
 }
 
@@ -389,7 +410,7 @@ void uring_look(struct tracer *t, const struct task *k)
 	for (struct uring *r = t->awaited ? t->awaited->rings : NULL; r; r = r->next)
 		if (r->process == k->process && r->view.sq) {
 			uring_taken(t, r, uring_head(r));
-			uring_answered(t, r);
+			uring_answered(t, k, r);
 		}
 }
 
@@ -401,7 +422,7 @@ void uring_gone(struct tracer *t, const struct process *p)
 	for (r = t->awaited ? t->awaited->rings : NULL; r; r = next) {
 		next = r->next;
 		if (r->process == p)
-			end(t, r, true);
+			end(t, NULL, r, true);
 	}
 }
 

@@ -65,7 +65,8 @@ struct uring {
 	struct uring *next;
 	struct process *process; /* whose it is; NULL: closed */
 	int fd;
-	unsigned inside;     /* tasks in io_uring_enter(2) of it */
+	pid_t only;      /* the task that alone enters it; 0: none yet; -1: several do */
+	unsigned inside; /* tasks in io_uring_enter(2) of it */
 	unsigned submitting; /* ... that stop, and have some taken */
 	bool ends;           /* with its process */
 	struct io_uring_params p;
@@ -158,8 +159,20 @@ static inline bool uring_is_entered(const struct uring *r, const struct task *k)
 		       SLOTS_AT + KNOWN_OFFSET + 4 * (uint64_t)(r->known - 1);
 }
 
-/* uring_seen.c: what has been answered since the last look. */
-void uring_answered(struct tracer *t, struct uring *r);
+/*
+ * Of answers that the program has read, so many last ones are surely still there: the
+ * kernel writes over those, and its tail tells so behind a batch. Where no other task can
+ * be in the ring there are none but those of its own threads, which come one by one; else
+ * it is taken that a batch is not more than half of the ring.
+ */
+static inline uint32_t uring_safe(const struct uring *r, bool alone)
+{
+	return alone ? r->p.cq_entries - 1 : r->p.cq_entries / 2;
+}
+
+/* uring_seen.c: what has been answered since the last look. k: whose stop this is, if
+ * anybody's. */
+void uring_answered(struct tracer *t, const struct task *k, struct uring *r);
 
 /* uring_answer.c: an answer with its number, if it is new. lose: those before a number
  * that have not been seen will not be. progress: more of the requests are known. */

@@ -371,12 +371,18 @@ hook_pay_end:
 	incl	%eax
 	decl	%ecx
 	jnz	91b
-	/* Has the kernel come around to them meanwhile? Above, then. */
-	movq	CTL(C_CQ_TAIL), %rdx
+	/* May the kernel have come around to them meanwhile? Above, then. */
+	movq	CTL(C_CQ_HEAD), %rdx
 	movl	(%rdx), %edx
 	subl	\first(%r11), %edx
 	decl	%edx
-	cmpl	CTL(C_CQ_MASK), %edx
+	js	93f			/* no: it never gets past that */
+	movq	CTL(C_CQ_TAIL), %rdx
+	movl	(%rdx), %edx
+	subl	\first(%r11), %edx
+	cmpl	CTL(C_CQ_SAFE), %edx
+	jmp	92f
+93:	testl	%ecx, %ecx
 92:
 .endm
 

@@ -138,6 +138,7 @@
 #define C_KNOWN       0xe0
 #define C_CQ_HEAD     0xe8
 #define C_BY          0xf0 /* IORING_ENTER_REGISTERED_RING, or 0 */
+#define C_CQ_SAFE     0xf4 /* uring_safe() */
 #define C_SET         0xf8 /* of signals: what is set in place of the program's */
 #define C_STAT        0x100 /* struct statx; it stays in this CPU's cache, records do not */
 #define C_SALT        0x200 /* of the process, for the keys of its contexts */
@@ -215,7 +216,7 @@ struct fast_ctl {
 		uint64_t sq_head, sq_tail, cq_tail, array, sqes, cqes;
 		uint32_t sq_mask, cq_mask;
 		uint64_t known, cq_head;
-		uint32_t by, spare;
+		uint32_t by, cq_safe;
 	} uring;
 	uint64_t set;
 	uint8_t stat[C_SALT - C_STAT];

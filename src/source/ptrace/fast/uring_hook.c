@@ -187,6 +187,7 @@ static void show(struct task *k, struct uring *r, const uint64_t *arg)
 		.cqes = cq + p->cq_off.cqes,
 		.sq_mask = p->sq_entries - 1,
 		.cq_mask = p->cq_entries - 1,
+		.cq_safe = uring_safe(r, r->only > 0),
 		.known = SLOTS_AT + KNOWN_OFFSET + 4 * (uint64_t)(r->known - 1),
 	};
 }
