@@ -4,8 +4,8 @@
  *
  * usage: flights HOW FILE. HOW: batch late over exit kept threads shared fork short
  * direct accept silent splice narrow pending gone
- * registered race waits private beside lapped handed ends; of Linux AIO: reap destroy few, again
- * (when it is attached to); of a ring that was there before: found
+ * registered race waits private beside lapped handed ends; of Linux AIO: reap destroy
+ * few, again (when it is attached to); of a ring that was there before: found
  *        flights loop N DEPTH: N reads of 4 KiB of a file, DEPTH at a time; prints ns
  * each
  */

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE_NS = 4000, SOON_NS = 50 * 1000 };
-
 static void tell(struct tracer *t, struct task *k, void *arg)
 {
 	struct uring *r = arg;
@@ -63,6 +61,7 @@ static uint32_t copy(const struct uring *r, uint32_t number, uint32_t tail,
 static uint32_t settled(
 	const struct tracer *t, const struct uring *r, bool alone, uint32_t tail)
 {
+	enum { AT_ONCE_NS = 4000, SOON_NS = 50 * 1000 };
 	const uint64_t until = tracer_now(t) + (alone ? AT_ONCE_NS : SOON_NS);
 	uint32_t now;
 
@@ -119,9 +118,12 @@ static bool may_be_left(struct tracer *t, const struct task *k, struct uring *r)
 	return o.any;
 }
 
+/* What is still there for sure, then what the hooks tell, then what is in doubt; but
+ * where a hook may be yet to tell of that, not before there is little room left behind
+ * it. */
 void uring_answered(struct tracer *t, const struct task *k, struct uring *r)
 {
-	enum { AT_ONCE = 64, DOUBTS = 3 };
+	enum { CHUNK = 64, DOUBTS = 3 };
 	uint32_t entries = r->p.cq_entries, doubts = 0;
 
 	if (!r->view.cq)
@@ -130,11 +132,11 @@ void uring_answered(struct tracer *t, const struct task *k, struct uring *r)
 	bool alone = k && r->only == k->tid, left = may_be_left(t, k, r);
 	uint32_t safe = left ? 0 : uring_safe(r, alone);
 	for (uint32_t n = 0; n < 2 * entries; n++) {
-		struct io_uring_cqe c[AT_ONCE];
+		struct io_uring_cqe c[CHUNK];
 		uint32_t number = r->answered, tail = tail_of(r);
 		if (number == tail)
 			break;
-		uint32_t got = copy(r, number, tail, c, AT_ONCE);
+		uint32_t got = copy(r, number, tail, c, CHUNK);
 		bool sure = tail - number <= entries &&
 			    (is_unread(r, number) || tail_of(r) - number <= safe);
 		for (uint32_t i = 0; sure && i < got; i++)

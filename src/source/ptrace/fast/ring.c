@@ -19,6 +19,7 @@ _Static_assert(offsetof(struct fast_ctl, statx) == C_STATX &&
 		       offsetof(struct fast_ctl, buf) == C_BUF &&
 		       offsetof(struct fast_ctl, uring) == C_FD &&
 		       offsetof(struct fast_ctl, uring.by) == C_BY &&
+		       offsetof(struct fast_ctl, uring.cq_safe) == C_CQ_SAFE &&
 		       offsetof(struct fast_ctl, set) == C_SET &&
 		       offsetof(struct fast_ctl, stat) == C_STAT &&
 		       offsetof(struct fast_ctl, salt) == C_SALT &&
