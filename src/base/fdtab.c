@@ -204,16 +204,33 @@ static uint8_t type_of(const struct stat *st, const char *path)
 									 : type;
 }
 
+/*
+ * Without the kernel's word for a file of proc(5), where nobody deletes: it says that of
+ * the directory of a process that has ended, and of a file of /proc/PID/net as soon as
+ * anybody has looked for the same name again, as we do (proc_net_d_revalidate).
+ */
+static size_t kept(const char *path, size_t len, const char *fs)
+{
+	static const char deleted[] = " (deleted)";
+	size_t n = sizeof(deleted) - 1;
+
+	return len > n && !memcmp(path + len - n, deleted, n) && !strcmp(fs, "proc")
+		       ? len - n
+		       : len;
+}
+
 static uint32_t add_file(struct fdtab *t, const char *path, size_t len, uint32_t mount,
 	const struct stat *st)
 {
+	uint32_t fs = mounts_system(&t->mounts, st);
 	struct file f = {
-		.path = names_add(t->names, path, len),
+		.path = names_add(
+			t->names, path, kept(path, len, names_get(t->names, fs))),
 		.mount = mount,
 		.major = major(st->st_dev),
 		.minor = minor(st->st_dev),
 		.inode = st->st_ino,
-		.fs = mounts_system(&t->mounts, st),
+		.fs = fs,
 		.type = type_of(st, path),
 	};
 

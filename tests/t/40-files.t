@@ -217,6 +217,22 @@ for mode in '' --no-filter --patch-after=1; do
 f = [f["path"].split("/", 3) for f in json.load(open("got.json"))["by"]["file"] if re.match("/proc/[0-9]+/", f["path"]) and f["read"]["bytes"]]
 print(sorted(x[3] for x in f), len({x[2] for x in f}))')" "['mounts', 'net/dev', 'net/dev', 'net/tcp'] 4"
 done
+# To the kernel a file of /proc/PID/net is deleted once somebody has looked for it again. A
+# name is asked for again after 0.1 s.
+cat >kept.py <<'EOF'
+import os, time
+fd = os.open("/proc/self/net/dev", 0)
+for i in range(100): os.pread(fd, 9, 0)
+os.stat("/proc/self/net/dev")
+end = time.monotonic() + 0.5
+while time.monotonic() < end: os.pread(fd, 9, 0); time.sleep(0.001)
+assert os.readlink("/proc/self/fd/%d" % fd) == "/proc/%d/net/dev (deleted)" % os.getpid()
+EOF
+for mode in "" --patch-after=1 --no-patch $BPFMODE; do
+	"$IOPS" run $mode --json -o kept.json -- /usr/bin/python3 kept.py
+	is "nobody deletes a file of /proc $mode" "$? $(json kept.json '[f["path"].split("/", 3)[3] for f in j["by"]["file"] if f["path"] and "/net/dev" in f["path"] and f["read"]["operations"] > 100]')" \
+		"0 ['net/dev']"
+done
 if [ "$(id -u)" = 0 ]; then
 	files root "a=300 r$DIR/root/a=600"
 	files mounts "m/a=900"

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -72,7 +73,7 @@ static size_t path_of(const struct rec_file *r, size_t len, char out[REC_FILE_MA
 		turned[--at] = '/';
 	size_t n = sizeof(turned) - at;
 	memcpy(out, turned + at, n);
-	if (r->gone) {
+	if (r->gone && r->magic != PROC_SUPER_MAGIC) { /* nobody deletes there */
 		memcpy(out + n, " (deleted)", 10);
 		n += 10;
 	}
