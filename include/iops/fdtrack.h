@@ -35,6 +35,7 @@ struct fd_open {
 	uint64_t since; /* when it was opened, by the clock of the reader; 0 unknown */
 	uint64_t busy;  /* when the last call that moved it ended, and whose it was */
 	int32_t user;
+	bool crossed;        /* while one was inside that stops, another one used it */
 	int32_t tid, fd;     /* who had it, when it was found */
 	uint64_t pass;       /* of a reader, when the position was last looked for */
 	uint32_t vain, rest; /* since then in vain; not to be, for so many uses */

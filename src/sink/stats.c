@@ -356,6 +356,8 @@ static __attribute__((noinline)) int put_below(struct stats *s, const struct op 
 	if (!below)
 		return -ENOMEM;
 	alone.layer = LAYER_MAIN;
+	if (below->run != s->run) /* a process of another one has that id */
+		memset(below->recent, 0, sizeof(below->recent));
 	below->run = s->run;
 	below->host = s->host;
 	int err = put_main(below, &alone);

@@ -373,10 +373,10 @@ static void sigsys(struct me *m)
 /* Calls of other tables of numbers, out of 64-bit code. */
 static void int80(struct me *m)
 {
-	struct f f = new_file("int80"), r = zero_f();
+	struct f f = new_file("int80"), sought = new_file("sought"), r = zero_f();
 	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-	long n;
+	long n, at;
 
 	CHECK(low != MAP_FAILED);
 	for (long i = 0; i < 100 * times; i++) {
@@ -390,7 +390,16 @@ static void int80(struct me *m)
 				 : "a"(3), "b"(r.fd), "c"(low), "d"(8)
 				 : "memory", "r8", "r9", "r10", "r11");
 		CHECK(book(m, READ, r, n) == 8);
+		at = i * 37 % 500; /* _llseek, whose result is in memory */
+		__asm__ volatile("int $0x80"
+				 : "=a"(n)
+				 : "a"(140), "b"(sought.fd), "c"(0), "d"(at), "S"(low),
+				 "D"(SEEK_SET)
+				 : "memory", "r8", "r9", "r10", "r11");
+		CHECK(!n && *(long *)low == at);
 		m->site = i % NSITES;
+		put(m, sought, 4);
+		place_is(sought, 1, at, 4);
 		put(m, f, 5);
 		/* Where the kernel has no x32, that is no call. */
 		n = syscall(0x40000000 | SYS_write, f.fd, pattern, 2);

@@ -180,6 +180,24 @@ while not end or time.monotonic() < end:
 	wait $!
 	is "what somebody else renames is noticed ($mode)" \
 		"$(json got.json 'sorted(f["path"].split("/")[-1] for f in j["by"]["file"] if "/w/log" in f["path"] and f["write"]["operations"])')" "['log', 'log.1']"
+	# By the directory that it is in, beside a thread whose last record but one was a name.
+	rm -rf w/is w/was; mkdir w/is
+	(while [ ! -s w/is/x ]; do sleep 0.05; done; sleep 0.2; mv w/is w/was) &
+	timeout -s KILL 60 "$IOPS" run $opt --json -o got.json -- /usr/bin/python3 -c "
+import os, threading, time
+def names():
+    for i in range(10000): os.symlink('t', 'l'); os.unlink('l')
+    while not end or time.monotonic() < end: time.sleep(0.1)
+os.chdir('w/is'); end = None
+f = os.open('f', os.O_CREAT | os.O_WRONLY)
+t = threading.Thread(target=names); t.start()
+while not end or time.monotonic() < end:
+    os.write(f, b'x'); g = os.open('x', os.O_CREAT | os.O_WRONLY | os.O_APPEND); os.write(g, b'x'); os.close(g); time.sleep(0.002)
+    if not end and os.path.exists('../was'): end = time.monotonic() + 0.5
+t.join()"
+	wait $!
+	is "... and the directory that it is in ($mode)" \
+		"$(json got.json 'sorted(f["path"].split("/w/")[1] for f in j["by"]["file"] if "/w/" in f["path"] and f["write"]["operations"])')" "['is/f', 'is/x', 'was/f', 'was/x']"
 	rm -rf w; mkdir w
 	(cd w && "$HELP/denied" 332 "$IOPS" run $opt -l ../1.iops --wait --by file,process,thread,type,kind --json -o ../1.got -- \
 		"$HELP/hot" -o ../1.want shorts >../out.txt 2>&1)

@@ -451,25 +451,6 @@ static void no_such_call(void **state)
 	}
 }
 
-static void impossible_results(void **state)
-{
-	static const int64_t results[] = { -4096, INT64_MIN, 0x7ffff001, INT64_MAX };
-
-	(void)state;
-	for (unsigned n = 0; n < sizeof(results) / sizeof(*results); n++) {
-		data(0, SYS_write, 1, 3, results[n]);
-		assert_distrusted(0);
-		assert_int_equal(rig->nops, 0);
-		stop(state);
-		start(state);
-	}
-	data(0, SYS_write, 1, 3, 0x7ffff000);
-	data(0, SYS_write, 2, 3, -4095);
-	drain_all(&rig->t);
-	assert_int_equal(rig->nops, 2);
-	assert_int_equal(rig->nlost, 0);
-}
-
 static void impossible_times(void **state)
 {
 	const uint64_t now = fast_tsc(), far = UINT64_C(1) << 40;
@@ -582,7 +563,6 @@ int main(void)
 		TEST(insane_heads),
 		TEST(head_goes_back),
 		TEST(no_such_call),
-		TEST(impossible_results),
 		TEST(impossible_times),
 		TEST(too_young),
 		TEST(odd_descriptors),

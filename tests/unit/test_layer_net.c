@@ -213,6 +213,28 @@ static void pairs_are_one_call(void **state)
 	box_free(&b);
 }
 
+/* An id is of another process in another run. */
+static void pid_of_another_run(void **state)
+{
+	struct box b = box_new();
+	size_t n;
+	(void)state;
+
+	for (int run = 0; run < 2; run++) {
+		const struct op begins = { .kind = OP_RUN, .ret = run };
+		assert_int_equal(sink_put(stats_sink(b.stats), &begins), 0);
+		PUT("net:recv", "tcp", 1, READ, .ret = 1);
+		PUT("net:recv", "tcp", 1, READ, .ret = 1);
+	}
+	const struct proc *p = stats_procs(stats_layer(b.stats, LAYER_NET), &n);
+	assert_int_equal(n, 2);
+	for (unsigned run = 0; run < 2; run++) {
+		assert_int_equal(p[run].pid, 7);
+		assert_int_equal(p[run].run, run);
+	}
+	box_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +244,7 @@ int main(void)
 		cmocka_unit_test(row_is_a_socket),
 		cmocka_unit_test(events_are_apart),
 		cmocka_unit_test(pairs_are_one_call),
+		cmocka_unit_test(pid_of_another_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,7 +48,8 @@ static int64_t offset_arg(const struct call *c, int at)
 static int64_t offset_at(const struct task *k, int at)
 {
 	/* sendfile(2) of i386 has a 32-bit offset, under its oldest number only. */
-	size_t len = k->call.abi == ABI_I386 && k->call.narrow ? 4 : 8;
+	enum { I386_SENDFILE = 187 };
+	size_t len = k->call.abi == ABI_I386 && k->call.nr == I386_SENDFILE ? 4 : 8;
 	int64_t off = 0;
 
 	if (at < 0 || !k->call.arg[at] ||
@@ -197,7 +198,7 @@ static int row_of(
 	if (row < 0)
 		return -1;
 	memcpy(c->arg, (const void *)in->entry.args, sizeof(c->arg));
-	c->narrow = nr == 187;
+	c->nr = (int)nr;
 	if (syscalls[row].form == FORM_CONTROL &&
 		!strcmp(syscalls[row].name, "socketcall")) {
 		uint32_t word[6] = { 0 };

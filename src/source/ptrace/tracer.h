@@ -66,7 +66,7 @@ struct fs_view {
 	uint32_t root;   /* name; 0: "/" to us too */
 	bool own_root;   /* paths mean something else to it than to us */
 	uint64_t mounts; /* likewise: its number, as it has mounts that we may not have */
-	uint64_t since;  /* when the root was asked for; 0: it is to be */
+	uint64_t since, asked; /* when the root was asked for, and cwd; 0: to be */
 };
 
 /* struct sigaction of the kernel: handler, flags, restorer, mask. Of SIGSEGV and SIGBUS.
@@ -121,7 +121,7 @@ struct call {
 	int flags[2];            /* of the descriptors; -1 unknown */
 	int64_t position[2];     /* ... and where they were */
 	bool placed;             /* the offset is an argument */
-	bool narrow;             /* i386 sendfile: its offset has 32 bits */
+	int nr;                  /* as its ABI has it: several can be of one row */
 	int64_t size;            /* where that is an append: of the file, before it */
 	struct file_end *writes; /* to a file that is appended to: ends.c */
 	uint64_t arg[6];

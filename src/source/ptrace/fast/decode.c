@@ -8,6 +8,7 @@
 #include <linux/close_range.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 /*
  * What /proc/TID/io has counted of it; compare account() in call.c. Of a call that has
@@ -52,6 +53,8 @@ static void one_side(struct tracer *t, struct task *k, const struct fast_rec *r,
 						    : NULL;
 	bool among = e && ends_contested(t, k, r, e);
 	bool contested = append ? among : !explicit && history_contested(t, k, r, o);
+	if (append)
+		history_crosses(k, o);
 	op->offset = explicit ? at : o->offset;
 	if (op->ret <= 0)
 		return;
@@ -279,10 +282,23 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 	}
 }
 
-/* What no call returns: read(2) and errno(3) name the limits. */
-static bool is_result(const struct fast_call *c, int64_t ret)
+/*
+ * What no call returns: read(2) and errno(3) name the limits. File systems that copy by
+ * themselves, as FUSE and NFS, have no other one than what was asked for; so large that
+ * sums of it do not fit is none.
+ */
+static bool is_result(const struct fast_call *c, const struct fast_rec *r)
 {
-	return c->role != ROLE_DATA || (ret >= -4095 && ret <= 0x7ffff000);
+	enum { MOST = 0x7ffff000, COPIED_BITS = 50 };
+	uint64_t most = MOST, asked;
+
+	if (c->role != ROLE_DATA)
+		return true;
+	if (rec_nr(r) == SYS_copy_file_range) {
+		memcpy(&asked, (const uint8_t *)r + R_TWO_ARG4, sizeof(asked));
+		most = asked >> COPIED_BITS ? UINT64_C(1) << COPIED_BITS : asked;
+	}
+	return r->result < 0 ? r->result >= -4095 : (uint64_t)r->result <= most;
 }
 
 static void resized(struct tracer *t, struct task *k, const struct fast_call *c,
@@ -319,7 +335,7 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 
 	if (c && c->role == ROLE_EVENTS)
 		return !t->aio_told || t->aio_told(t, k, r, false);
-	if (!c || t->fast->shape[nr] == SHAPE_PASS || !is_result(c, r->result))
+	if (!c || t->fast->shape[nr] == SHAPE_PASS || !is_result(c, r))
 		return false;
 	const struct syscall_desc *d = &syscalls[row];
 	if (d->weight && t->countable)

@@ -373,6 +373,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 		drain_all(t);
 	if (cut_begin(t, k, c))
 		return true;
+	if (c->role == ROLE_SEEK && (watched(t, k) || !task_is_seen(t, k)))
+		seek_begun(t, k);
 	if (!task_is_seen(t, k))
 		return unseen_enter(k, c);
 	if (c->role == ROLE_DATA && !c->rights)
@@ -477,7 +479,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 	if (c->role == ROLE_OPEN && !task_is_seen(t, k))
 		return;
 	bool unseen = !task_is_seen(t, k) && has_fd(c);
-	if (unseen) {
+	if (unseen && c->role != ROLE_SEEK) {
 		struct fd_view v;
 		fdtab_ask(t->fdtab, &k->fd, (int)k->call.arg[0], &v);
 		unseen_meet(t, k, (int)k->call.arg[0], &v);
@@ -486,6 +488,9 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		opened_by_messages(t, k, ret);
 	switch (c->role) {
 	case ROLE_DATA:
+		break;
+	case ROLE_SEEK:
+		seek_done(t, k, ret);
 		break;
 	case ROLE_OPEN:
 		if (ret >= 0)
@@ -539,15 +544,14 @@ void fast_begun(struct tracer *t, struct task *k, unsigned side)
 	const struct op *op = &k->call.op[side];
 	const struct fd_view v = { .file = op->file, .flags = k->call.flags[side] };
 
-	if (!t->fast || !k->files)
+	if (!t->fast || !k->files || seek_kept(t, k))
 		return;
 	if (!task_is_seen(t, k))
 		unseen_meet(t, k, op->fd, &v);
 	struct fd_open *o = fdtrack_get(k->files, op->fd);
 	if (!o || !o->seeks)
 		return;
-	o->busy = UINT64_MAX;
-	o->user = k->tid;
+	history_begun(k, o);
 	if (op->kind == OP_WRITE)
 		ends_begun(t, k, o->file, k->call.append);
 }
@@ -559,7 +563,7 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 	bool unseen = t->fast && !task_is_seen(t, k);
 	int64_t after = s->after;
 
-	if (!t->fast || !k->files)
+	if (!t->fast || !k->files || seek_kept(t, k))
 		return;
 	struct fd_open *o = fdtrack_get(k->files, fd);
 	int64_t was = o ? o->offset : OP_NO_OFFSET;
@@ -576,13 +580,13 @@ void fast_seed(struct tracer *t, struct task *k, int fd, const struct fd_view *v
 		after = shared && !s->appended
 				? (int64_t)((uint64_t)o->offset + s->by)
 				: (int64_t)((uint64_t)after + o->offset - was);
+	else if (o && o->crossed)
+		after = OP_NO_OFFSET;
 	history_seed(t, k, fd, v, after, k->entered);
 	o = fdtrack_get(k->files, fd);
 	pid_t other = o ? inside_too(t, k, o) : 0;
 	if (o)
-		o->busy = other ? UINT64_MAX : fast_tsc();
-	if (other)
-		o->user = other;
+		history_used(o, other);
 	ends_done(t, k, fd);
 	if (unseen)
 		unseen_part(t, k, fd);

@@ -490,9 +490,6 @@ void epoch_unsure(struct fast *f);
 void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 	const uint64_t *arg, int64_t ret, uint64_t when);
 
-/* inside.c: another task than that one; 0: none. */
-pid_t inside_too(struct tracer *t, const struct task *k, const struct fd_open *o);
-
 /* drain.c */
 unsigned drain_all(struct tracer *t);
 void drain_task(struct tracer *t, struct task *k);

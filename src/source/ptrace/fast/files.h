@@ -4,6 +4,19 @@
 #ifndef IOPS_FAST_FILES_H
 #define IOPS_FAST_FILES_H
 
+/* inside.c: another task than that one; 0: none. */
+pid_t inside_too(struct tracer *t, const struct task *k, const struct fd_open *o);
+
+/* history.c: calls that stop, and others by the same position meanwhile. */
+void history_crosses(const struct task *k, struct fd_open *o);
+void history_begun(const struct task *k, struct fd_open *o);
+void history_used(struct fd_open *o, pid_t other);
+
+/* seek.c: a seek that stops. */
+bool seek_kept(const struct tracer *t, const struct task *k);
+void seek_begun(struct tracer *t, struct task *k);
+void seek_done(struct tracer *t, struct task *k, int64_t ret);
+
 /* ends.c: see there. */
 struct file_end;
 struct syscall_desc;

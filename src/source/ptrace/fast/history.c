@@ -303,7 +303,8 @@ static void settle(struct tracer *t, struct task *k, int fd, struct fd_open *o)
 	uint64_t mark, mark2;
 	struct fd_view v;
 
-	if (o->doubtful || uring_moves(t) || !records_later(t->fast, add_move, &m, &mark))
+	if (o->doubtful || uring_moves(t) || inside_too(t, k, o) ||
+		!records_later(t->fast, add_move, &m, &mark))
 		return;
 	o->rest = UINT32_MAX;
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
@@ -397,6 +398,32 @@ static bool uses(struct tracer *t, const struct task *k, const struct fast_rec *
 	       (fd[1] >= 0 && fdtrack_get(k->files, (int)r->arg[fd[1]]) == o);
 }
 
+/* As long as somebody is inside a call that stops, whoever else goes by the position
+ * comes before it or behind it. */
+void history_crosses(const struct task *k, struct fd_open *o)
+{
+	o->crossed |= o->busy == UINT64_MAX && o->user != k->tid;
+}
+
+/* A call that stops is about to go by it. */
+void history_begun(const struct task *k, struct fd_open *o)
+{
+	if (o->busy != UINT64_MAX)
+		o->crossed = false;
+	history_crosses(k, o);
+	o->busy = UINT64_MAX;
+	o->user = k->tid;
+}
+
+/* It has; other: who is inside of one yet, or 0. */
+void history_used(struct fd_open *o, pid_t other)
+{
+	o->busy = other ? UINT64_MAX : fast_tsc();
+	if (other)
+		o->user = other;
+	o->crossed = other;
+}
+
 /*
  * Whether another task's call overlaps this one, so that nobody can say which of them
  * found the position first.
@@ -407,7 +434,8 @@ bool history_contested(
 	struct fast *f = t->fast;
 	bool is = o->busy > r->t0 && o->user != k->tid;
 
-	for (unsigned i = 0; !is && f->nringed > 1 && i < f->nringed; i++) {
+	history_crosses(k, o);
+	for (unsigned i = 0; !is && i < f->nringed; i++) {
 		const struct task *other = f->ringed[i];
 		bool sane;
 		if (other == k)

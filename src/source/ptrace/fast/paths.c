@@ -90,6 +90,28 @@ bool path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r)
 	return true;
 }
 
+static void is_moving(struct tracer *t, struct task *k, void *arg)
+{
+	const struct fast_call *c = k->call.row < 0 ? NULL : t->fast->call[k->call.row];
+
+	*(bool *)arg |= c && (c->role == ROLE_CWD || c->role == ROLE_ROOT ||
+				     c->role == ROLE_OWN || c->role == ROLE_PATH);
+}
+
+/*
+ * Whether the directory that a process is in has to be asked for again: who is not traced
+ * may have renamed it. Not while anybody who is may have, or goes elsewhere.
+ */
+static bool cwd_is_old(struct tracer *t, const struct fs_view *v)
+{
+	bool moving = false;
+
+	if (fast_tsc() - v->asked < OTHERS_TICKS || paths_later(t->fast))
+		return false;
+	tasks_each(t, is_moving, &moving);
+	return !moving;
+}
+
 /* The name of the directory that a path starts from; 0: unknown. */
 uint32_t path_start(struct tracer *t, struct task *k, int dirfd)
 {
@@ -103,7 +125,8 @@ uint32_t path_start(struct tracer *t, struct task *k, int dirfd)
 	}
 	/* Until it is seen, chdir(2) is not. */
 	bool seen = task_is_seen(t, k);
-	if (v->cwd && seen && !apart)
+	bool known = v->cwd && seen && !apart;
+	if (known && !cwd_is_old(t, v))
 		return v->cwd;
 	snprintf(at, sizeof(at), "/proc/%d/cwd", k->tid);
 	ssize_t n = readlink(at, path, sizeof(path) - 1);
@@ -113,6 +136,9 @@ uint32_t path_start(struct tracer *t, struct task *k, int dirfd)
 			       : 0;
 	/* Where it is to be renamed to, as records say that are still to come. */
 	if (apart && v->cwd && cwd != v->cwd && n > 0 && is_to_come(t, path))
+		return v->cwd;
+	v->asked = fast_tsc();
+	if (known && (!cwd || paths_later(t->fast)))
 		return v->cwd;
 	if (seen || apart)
 		v->cwd = cwd;

@@ -84,7 +84,7 @@ static inline bool slot_is_open(const struct slot *s, const struct fast_rec *r)
 {
 	uint32_t state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
 
-	return state == REC_BEGUN || (state == REC_ENDED && r->t0 > s->ended);
+	return (state == REC_BEGUN || state == REC_ENDED) && r->t0 > s->ended;
 }
 
 /* How far it has come when what is owed is paid. */

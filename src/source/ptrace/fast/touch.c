@@ -105,9 +105,8 @@ static const struct fast_rec *at_head(const struct fast *f, const struct slot *s
 {
 	bool sane;
 	const struct fast_rec *r = slot_rec(s, slot_head(s, &sane));
-	uint64_t state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
 
-	if (state == REC_NONE || (state == REC_ENDED && r->result < 0))
+	if (!slot_is_open(s, r) || (r->state == REC_ENDED && r->result < 0))
 		return NULL;
 	return rec_npaths(f, r) ? r : NULL;
 }
