@@ -74,7 +74,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: resought FILE WANT MS [locked]\n");
 		return 2;
 	}
+#ifdef __x86_64__
 	memcpy((void *)seek, code, sizeof(code));
+#else
+	seek = lseek;
+#endif
 	seek(fd, 0, SEEK_SET);
 	if (pthread_create(&reader, NULL, reads, NULL))
 		return 2;

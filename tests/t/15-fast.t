@@ -187,10 +187,11 @@ while not end or time.monotonic() < end:
 import os, threading, time
 def names():
     for i in range(10000): os.symlink('t', 'l'); os.unlink('l')
+    named.set()
     while not end or time.monotonic() < end: time.sleep(0.1)
-os.chdir('w/is'); end = None
+os.chdir('w/is'); end = None; named = threading.Event()
 f = os.open('f', os.O_CREAT | os.O_WRONLY)
-t = threading.Thread(target=names); t.start()
+t = threading.Thread(target=names); t.start(); named.wait()
 while not end or time.monotonic() < end:
     os.write(f, b'x'); g = os.open('x', os.O_CREAT | os.O_WRONLY | os.O_APPEND); os.write(g, b'x'); os.close(g); time.sleep(0.002)
     if not end and os.path.exists('../was'): end = time.monotonic() + 0.5
@@ -206,6 +207,8 @@ t.join()"
 	"$IOPS" run $opt --json -o got.json -- "$HELP/hotdl" w/dl "$HELP/plug1.so" "$HELP/plug2.so" >out.txt 2>&1
 	is "shared objects come and go ($mode)" "$? $(cat out.txt)" "0 "
 	is "... and all is seen" "$(json got.json '[(f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"].endswith("/dl")]')" "[(2000, 6000)]"
+
+	is "children whose parent is killed while it makes them ($mode)" "$(timeout -s KILL 60 "$IOPS" run $opt -q -o /dev/null -- "$HELP/orphans" 60)" "0 killed, 0"
 
 	# The command may end by what it has done to itself; iops goes on to its report.
 	rm -f got.json

@@ -55,6 +55,32 @@ print("good")' >waits.txt & pid=$!
 	is "a wait below a filter of its own${mode:+, $mode}" "$? $(tail -n 1 waits.txt)" "0 good"
 done
 
+# Sections that begin anew when somebody else had the CPU: rseq(2).
+"$HELP/rseqs" 4 6 >rseqs.txt & pid=$!
+while [ ! -s rseqs.txt ]; do sleep 0.05; done
+if grep -q none rseqs.txt; then
+	skip "no rseq(2) here"
+else
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do timeout -s KILL 20 "$IOPS" attach -q -d 0.02 -o /dev/null $pid || break; done 2>/dev/null
+	wait $pid
+	is "sections of rseq(2) are left as by any stop" "$? $(tail -n 1 rseqs.txt)" "0 good"
+fi
+
+# A wait that was begun anew for us ends by an exec of another thread: what is run knows
+# nothing of it.
+/usr/bin/python3 -c '
+import os, select, threading, time
+def execs():
+    time.sleep(1.5)
+    os.execvp("dd", ["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=100000", "status=none"])
+print("ready", flush=True)
+threading.Thread(target=execs).start()
+select.epoll().poll(60)' >execs.txt & pid=$!
+while [ ! -s execs.txt ]; do sleep 0.05; done
+sleep 0.3
+timeout -s KILL 60 "$IOPS" attach --json -o f.json $pid; wait $pid
+is "an exec out of a wait" "$? $(json f.json 'j["total"]["read"]["operations"] >= 100000, j["run"]["fast_path"]["status"] != "on" or j["run"]["fast_path"]["stopped"] < 1000')" "0 (True, True)"
+
 # Whose front end is killed just as it has made the tracer is let go.
 sleep 60 & pid=$!
 for ms in 01 02 03 04 05 06 07 08 09 12 15 18 21 25 30; do

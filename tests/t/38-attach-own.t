@@ -51,7 +51,7 @@ handles() {	# how, seconds
 	while [ ! -s ready ]; do sleep 0.05; done
 }
 for how in always blocks; do
-	handles $how 3
+	handles $how 6
 	before=$(first)
 	for _ in 1 2 3; do timeout 10 "$IOPS" attach -q -d 0.5 --json -o f.json $pid; done
 	is "a handler of SIGSYS of its own ($how)" "$(clean) $(json f.json "$all_verified"', "reason" in j["run"]["fast_path"], j["run"]["fast_path"]["operations"] > 100 + 3 * j["run"]["fast_path"]["stopped"]')" "$before (True, False, True)"

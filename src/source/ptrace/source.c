@@ -240,6 +240,7 @@ static int ptrace_step(struct source *base, struct sink *to)
 	t->sink = to;
 	tell_found(t);
 	int got = wait_next(t, &k);
+	stops_tick(t);
 	part_tick(t);
 	if (got == -EINTR) {
 		seize_late(t);
@@ -281,6 +282,7 @@ static int ptrace_close(struct source *base)
 		((got = wait_next(t, &k)) > 0 || got == -EINTR)) {
 		if (got > 0)
 			stops_dispatch(t, k);
+		stops_tick(t);
 		part_tick(t);
 	}
 	free(t->found);

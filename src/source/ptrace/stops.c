@@ -313,8 +313,10 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	k->stopped_before = true;
 	control_restore(k);
 	fast_first_stop(t, k);
-	if (k->held_back)
-		return; /* until its parent's event */
+	if (k->held_back) { /* until its parent's event */
+		t->held_ns = tracer_now(t);
+		return;
+	}
 	task_found(t, k);
 	if (seized)
 		control_judged(t, k);
@@ -427,6 +429,17 @@ static void release_held(struct tracer *t, struct task *k, void *arg)
 	k->slotless = true;
 	fast_first_stop(t, k);
 	queue_resume(t, k, 0);
+}
+
+/* ... or before we knew of the child. */
+void stops_tick(struct tracer *t)
+{
+	enum { LONG_NS = 200 * 1000 * 1000 };
+
+	if (!t->held_ns || tracer_now(t) - t->held_ns < LONG_NS)
+		return;
+	t->held_ns = 0;
+	tasks_each(t, release_held, NULL);
 }
 
 /* 0, or the first error that the sink has returned. */

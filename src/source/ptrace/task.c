@@ -529,7 +529,9 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 	}
 	fdtab_forget(t->fdtab, &k->fd);
 	k->call.row = -1;
-	k->rest.on = k->poked = k->exiting = false;
+	k->rest.on = k->poked = k->exiting = k->distrusted = false;
+	k->early = (struct early){ .on = false };
+	k->again = (struct again){ .on = false };
 	k->clone_flag = 0;
 	p->comm = tracee_comm(t->names, k->tid);
 	p->started = true;

@@ -261,6 +261,7 @@ struct tracer {
 	long options;      /* of PTRACE_SEIZE */
 	bool incomplete;   /* a process is */
 	uint64_t again_ns; /* ... and is not looked at again before that */
+	uint64_t held_ns;  /* when a task last was that is held_back; 0: none is */
 	bool ended;        /* the command has ended */
 	uint64_t ended_ns;
 	bool allows_opens;  /* a tracee does, of files: not to be waited for. fanotify(7)
@@ -269,11 +270,9 @@ struct tracer {
 	struct fast *fast;  /* NULL: all operations stop */
 	struct foresight *foresight; /* what it will need, until that is there */
 	struct awaited *awaited;     /* NULL: no rings, no contexts */
-	/* A record of io_uring_enter(2) that is complete; false: it cannot be one. NULL:
-	 * nobody wants any. */
+	/* A complete one of io_uring_enter(2); false: it is none. NULL: not wanted. */
 	bool (*told)(struct tracer *t, struct task *k, const struct fast_rec *r);
-	/* Likewise of io_submit(2), also one that has but begun, and of io_getevents(2).
-	 */
+	/* Of io_submit(2), also one that has but begun, and of io_getevents(2). */
 	bool (*aio_told)(
 		struct tracer *t, struct task *k, const struct fast_rec *r, bool begun);
 	int error;                   /* the first that a sink returned */
@@ -595,6 +594,7 @@ bool part_gives_up(struct tracer *t);
 
 /* stops.c */
 int stops_dispatch(struct tracer *t, struct task *k);
+void stops_tick(struct tracer *t);
 void stops_detach_all(struct tracer *t);
 
 #endif

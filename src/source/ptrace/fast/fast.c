@@ -196,7 +196,10 @@ void fast_first_stop(struct tracer *t, struct task *k)
 	if (t->fast && k->files_copied)
 		history_compare(t, k, true);
 	k->files_copied = false;
-	spawn_born(k);
+	if (k->held_back)
+		spawn_held(k);
+	else
+		spawn_born(k);
 	dispatch_begin(t, k);
 }
 

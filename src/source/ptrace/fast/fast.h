@@ -473,11 +473,12 @@ bool task_has_slot(const struct task *k, const struct user_regs_struct *r);
 bool task_take_slot(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void task_hook(struct tracer *t, struct task *k);
 void task_unhook(struct tracer *t, struct task *k, struct user_regs_struct *r);
+bool leads_to_slot(uint64_t gs_base);
 void task_leave_slot(struct task *k, uint64_t slot);
 
 /* leave.c: those of a memory, once all have left; restore.c: see there. */
 void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n);
-bool patch_cave_leads(const struct site *s, pid_t tid);
+bool patch_in_cave(const struct task *k, struct user_regs_struct *r);
 void patch_restore(struct space *sp, pid_t tid);
 void patch_copied(struct space *sp, pid_t tid, uint64_t enter);
 bool stub_is(const struct fast *f, pid_t tid, const struct stubs *page);
@@ -564,6 +565,7 @@ void spawn_refused(struct tracer *t, const struct task *k);
 bool spawn_is_vain(struct task *k, const struct user_regs_struct *r);
 int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r);
+void spawn_held(struct task *k);
 void spawn_born(struct task *k);
 bool spawn_is_plain(
 	const struct tracer *t, const struct task *parent, const struct task *child);

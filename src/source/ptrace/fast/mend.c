@@ -507,9 +507,9 @@ static int mend(struct tracer *t, struct task *k, int sig)
 		return 0;
 	} else {
 		const struct site *s = space_site_of_stub(k->space, r.rip);
-		if (!s || !in_stub(s, &r))
+		if (s ? !in_stub(s, &r) : !patch_in_cave(k, &r))
 			return 0;
-		ours = fault && gone_mend(t, k, s, &r);
+		ours = s && fault && gone_mend(t, k, s, &r);
 	}
 	if (is_refusal(k, sig))
 		tell_place(k, &r);
@@ -548,9 +548,8 @@ void mend_home(struct tracer *t, struct task *k)
 			return;
 	} else if (s) {
 		in_stub(s, &r);
-	} else if ((s = space_site_of_cave(k->space, r.rip)) &&
-		   patch_cave_leads(s, k->tid)) {
-		r.rip = s->at;
+	} else {
+		patch_in_cave(k, &r);
 	}
 	if (task_has_slot(k, &r))
 		r.gs_base = 0;

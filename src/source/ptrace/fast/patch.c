@@ -269,7 +269,7 @@ static uint64_t ask_by(struct tracer *t, struct task *k)
 }
 
 /* Else the program uses gs itself. */
-static bool leads_to_slot(uint64_t gs_base)
+bool leads_to_slot(uint64_t gs_base)
 {
 	return gs_base >= WINDOW_AT && gs_base < WINDOW_END;
 }

@@ -9,6 +9,7 @@
 #include "../tracer.h"
 
 #include <string.h>
+#include <sys/user.h>
 #include <unistd.h>
 
 enum found { IS_OTHER, IS_OLD, IS_HALF, IS_PATCHED };
@@ -33,7 +34,7 @@ static enum found look(const struct site *s, pid_t tid)
 }
 
 /* Whether its second jump is there. */
-bool patch_cave_leads(const struct site *s, pid_t tid)
+static bool cave_leads(const struct site *s, pid_t tid)
 {
 	struct stub_code jump;
 	uint8_t now[STUB_JUMP];
@@ -44,11 +45,23 @@ bool patch_cave_leads(const struct site *s, pid_t tid)
 	return !memcmp(now, jump.byte, sizeof(now));
 }
 
+/* Where a task is at the second jump of a site, by which nothing has changed: before it.
+ */
+bool patch_in_cave(const struct task *k, struct user_regs_struct *r)
+{
+	const struct site *s = space_site_of_cave(k->space, r->rip);
+
+	if (!s || !cave_leads(s, k->tid))
+		return false;
+	r->rip = s->at;
+	return true;
+}
+
 static void put_back(const struct site *s, enum found is, pid_t tid, int mem)
 {
 	if (is == IS_PATCHED || is == IS_HALF)
 		mem_write(mem, s->patch, s->old, s->length);
-	if (patch_cave_leads(s, tid))
+	if (cave_leads(s, tid))
 		mem_write(mem, s->cave, s->cave_old, sizeof(s->cave_old));
 }
 

@@ -140,6 +140,22 @@ bool spawn_is_plain(
 	       child->process != parent->process;
 }
 
+/*
+ * At the first stop of a child that its parent has not told of, and may never do, as it
+ * is killed. Where it goes on is in the slot that it was made in.
+ */
+void spawn_held(struct task *k)
+{
+	struct user_regs_struct r;
+	uint64_t at;
+
+	if (!ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
+		r.rip == HOOK_AT + (uint64_t)(hook_free_post - hook_code) &&
+		leads_to_slot(r.gs_base) &&
+		tracee_read(k->tid, r.gs_base + C_RET, &at, sizeof(at)) == sizeof(at))
+		k->begins = at;
+}
+
 /* At the first stop of a child whose parent has made it from the hook. */
 void spawn_born(struct task *k)
 {

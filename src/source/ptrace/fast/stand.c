@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ptrace.h>
+#include <linux/rseq.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -80,6 +82,15 @@ static int look(struct tracer *t, const struct task *k)
 	}
 }
 
+/* A stop of its group, or its end: that is told as well, but looks like an interrupt. */
+static void note_stop(struct task *k, int sig, bool interrupted)
+{
+	if (sig != SIGTRAP)
+		k->restop = true;
+	else if (!interrupted && !k->poked)
+		k->restop = false;
+}
+
 /*
  * Until the task stops as expected: 0. -ESRCH: it has died, or stands elsewhere, which
  * is in the queue then. -EAGAIN: it stands where it was, as it is frozen.
@@ -118,12 +129,10 @@ int stand_wait(struct tracer *t, struct task *k, int event, int request)
 				ptrace(request, k->tid, 0, 0);
 				continue;
 			}
-			if (got == PTRACE_EVENT_STOP && frozen) {
-				k->restop |= sig != SIGTRAP;
-				return -EAGAIN;
-			}
 			if (got == PTRACE_EVENT_STOP || (!got && sig == SIGSTOP)) {
-				k->restop |= sig != SIGTRAP;
+				note_stop(k, sig, frozen);
+				if (got && frozen)
+					return -EAGAIN;
 				ptrace(request, k->tid, 0, 0);
 				continue;
 			}
@@ -186,10 +195,13 @@ void stand_forget(struct fast *f)
 	f->mem.of = 0;
 }
 
-/* A stop by a signal that came meanwhile is still to be. */
+/* A stop by a signal that came meanwhile is still to be. One that came later than what
+ * ends it would have taken that away. */
 static void stop_again(struct task *k)
 {
-	if (k->restop)
+	struct signal_state ends;
+
+	if (k->restop && (tracee_signal(k->tid, SIGCONT, &ends) < 0 || !ends.pending))
 		syscall(SYS_tgkill, k->process->pid, k->tid, SIGSTOP);
 	k->restop = false;
 }
@@ -251,13 +263,38 @@ static uint64_t find_call(struct fast *f, pid_t tid)
 	return 0;
 }
 
+/*
+ * Where it would go on. In a section that rseq(2) is to begin anew when it has not had
+ * the CPU all the time, that is not where it stands; behind a call that it makes
+ * elsewhere the kernel knows of no section any more.
+ */
+static void leave_section(const struct task *k, struct user_regs_struct *r)
+{
+	struct ptrace_rseq_configuration at;
+	struct rseq_cs cs;
+	uint64_t is = 0;
+
+	if ((int64_t)r->orig_rax >= 0 ||
+		ptrace(PTRACE_GET_RSEQ_CONFIGURATION, k->tid, sizeof(at), &at) !=
+			sizeof(at) ||
+		!at.rseq_abi_pointer)
+		return;
+	const uint64_t from = at.rseq_abi_pointer + offsetof(struct rseq, rseq_cs);
+	if (tracee_read(k->tid, from, &is, sizeof(is)) == sizeof(is) && is &&
+		tracee_read(k->tid, is, &cs, sizeof(cs)) == sizeof(cs) &&
+		r->rip - cs.start_ip < cs.post_commit_offset)
+		r->rip = cs.abort_ip;
+}
+
 /* The same at a stop that is not that of a call. */
 int stand_anywhere(struct tracer *t, struct task *k, struct stand *s)
 {
 	int err = stand_begin(t, k, s);
 
-	if (!err)
+	if (!err) {
+		leave_section(k, &s->regs);
 		s->call_at = find_call(t->fast, k->tid);
+	}
 	if (!err && !s->call_at)
 		err = -ENOEXEC;
 	if (err == -ENOEXEC)
