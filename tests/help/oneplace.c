@@ -4,8 +4,9 @@
  *   oneplace threads N   a thread makes N one-byte writes by syscall(2), whose number no
  *                        place in the code tells, while the program has handlers of
  *                        SIGSYS and SIGTRAP, and the other thread blocks both
- *   oneplace steps N     N one-byte writes by a program that steps through itself
- *                        (EFLAGS.TF); prints whether it has had a trap for each of them
+ *   oneplace steps N     N one-byte writes, and as many reads, by a program that steps
+ *                        through itself (EFLAGS.TF); prints whether it has had a trap for
+ *                        each of them
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -54,11 +55,12 @@ static int threads(long n)
 static int steps(long n)
 {
 #ifdef __x86_64__
-	int fd = open("/dev/null", O_WRONLY);
+	int fd = open("/dev/null", O_WRONLY), zero = open("/dev/zero", O_RDONLY);
+	char c;
 
 	__asm__ volatile("pushfq; orl $0x100, (%%rsp); popfq" ::: "memory", "cc");
 	for (long i = 0; i < n; i++)
-		if (write(fd, "x", 1) != 1)
+		if (write(fd, "x", 1) != 1 || read(zero, &c, 1) != 1)
 			abort();
 	__asm__ volatile("pushfq; andl $~0x100, (%%rsp); popfq" ::: "memory", "cc");
 #endif

@@ -472,6 +472,6 @@ done
 for mode in "" --patch-after=1 --no-patch; do
 	# shellcheck disable=SC2086
 	is "a program that steps through itself $mode" "$(run $mode -- "$HELP/oneplace" steps 300 | tr '\n' ' ')$(
-		json got.json '[f["write"]["operations"] for f in j["by"]["file"] if f["path"] == "/dev/null"]')" "1 0 True [300]"
+		json got.json '[f[k]["operations"] for f in j["by"]["file"] for k in ("write", "read") if f["path"] == {"write": "/dev/null", "read": "/dev/zero"}[k]]')" "1 0 True [300, 300]"
 done
 plan

@@ -240,9 +240,9 @@ static int ptrace_step(struct source *base, struct sink *to)
 	t->sink = to;
 	tell_found(t);
 	int got = wait_next(t, &k);
-	stops_tick(t);
 	part_tick(t);
 	if (got == -EINTR) {
+		stops_tick(t, true);
 		seize_late(t);
 		return over(t) ? 0 : 1;
 	}
@@ -255,6 +255,7 @@ static int ptrace_step(struct source *base, struct sink *to)
 	if (got <= 0)
 		return got;
 	int err = stops_dispatch(t, k);
+	stops_tick(t, false);
 	seize_late(t);
 	return err < 0 ? err : over(t) ? 0 : 1;
 }
@@ -282,7 +283,7 @@ static int ptrace_close(struct source *base)
 		((got = wait_next(t, &k)) > 0 || got == -EINTR)) {
 		if (got > 0)
 			stops_dispatch(t, k);
-		stops_tick(t);
+		stops_tick(t, got < 0);
 		part_tick(t);
 	}
 	free(t->found);

@@ -315,6 +315,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	fast_first_stop(t, k);
 	if (k->held_back) { /* until its parent's event */
 		t->held_ns = tracer_now(t);
+		t->nheld++;
 		return;
 	}
 	task_found(t, k);
@@ -366,7 +367,12 @@ static void on_birth(struct tracer *t, struct task *k, bool vfork)
 	}
 	if (child) {
 		bool held = child->held_back;
+		bool released = !held && child->stopped_before && child->slotless;
 		fast_birth(t, child, k, vfork);
+		if (released) { /* and runs */
+			child->regs_shared = false;
+			child->begins = 0;
+		}
 		uring_born(t, child);
 		child->held_back = false;
 		child->sysmode |= k->sysmode;
@@ -375,6 +381,7 @@ static void on_birth(struct tracer *t, struct task *k, bool vfork)
 		child->clone_at = k->clone_at;
 		child->call.abi = k->call.abi;
 		if (held && child->state == TASK_STOPPED) {
+			t->nheld -= t->nheld > 0;
 			fast_first_stop(t, child);
 			queue_resume(t, child, 0);
 		} else if (child->state != TASK_QUEUED) {
@@ -418,11 +425,10 @@ static void on_exec(struct tracer *t, struct task *k)
 	go_on(t, k, 0);
 }
 
-/* Its parent may have died before it could tell: nothing is known of its memory then. */
 static void release_held(struct tracer *t, struct task *k, void *arg)
 {
 	(void)arg;
-	if (!k->held_back || k->state != TASK_STOPPED)
+	if (!k->held_back || k->state != TASK_STOPPED || !k->stopped_before)
 		return;
 	k->held_back = false;
 	k->regs_shared = true;
@@ -431,14 +437,18 @@ static void release_held(struct tracer *t, struct task *k, void *arg)
 	queue_resume(t, k, 0);
 }
 
-/* ... or before we knew of the child. */
-void stops_tick(struct tracer *t)
+/*
+ * A parent may have died before it could tell of a child: nothing is known of its memory
+ * then. Which parent that was nobody knows: one that lives would have told by now. idle:
+ * nobody has stopped.
+ */
+void stops_tick(struct tracer *t, bool idle)
 {
-	enum { LONG_NS = 200 * 1000 * 1000 };
+	const uint64_t long_ns = UINT64_C(200000000) * (idle ? 1 : 10);
 
-	if (!t->held_ns || tracer_now(t) - t->held_ns < LONG_NS)
+	if (!t->nheld || tracer_now(t) - t->held_ns < long_ns)
 		return;
-	t->held_ns = 0;
+	t->nheld = 0;
 	tasks_each(t, release_held, NULL);
 }
 
@@ -453,8 +463,6 @@ int stops_dispatch(struct tracer *t, struct task *k)
 		part_async(t, k);
 		part_requests(t, k);
 		task_gone(t, k, k->status);
-		if (t->fast)
-			tasks_each(t, release_held, NULL);
 		return t->error;
 	}
 	if (!event && sig != (SIGTRAP | 0x80)) {

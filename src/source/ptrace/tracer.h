@@ -111,7 +111,8 @@ struct process {
 
 /* The call that a task is inside. */
 struct call {
-	int row; /* of syscalls[]; -1: none */
+	int row, nr;            /* of syscalls[], -1: none; its number there */
+	struct fd_open *sought; /* seek.c: what it has begun to move */
 	uint8_t abi;
 	bool append, two;
 	bool quiet;              /* no operation: only the fast path wants to know */
@@ -121,7 +122,6 @@ struct call {
 	int flags[2];            /* of the descriptors; -1 unknown */
 	int64_t position[2];     /* ... and where they were */
 	bool placed;             /* the offset is an argument */
-	int nr;                  /* as its ABI has it: several can be of one row */
 	int64_t size;            /* where that is an append: of the file, before it */
 	struct file_end *writes; /* to a file that is appended to: ends.c */
 	uint64_t arg[6];
@@ -261,8 +261,8 @@ struct tracer {
 	long options;      /* of PTRACE_SEIZE */
 	bool incomplete;   /* a process is */
 	uint64_t again_ns; /* ... and is not looked at again before that */
-	uint64_t held_ns;  /* when a task last was that is held_back; 0: none is */
-	bool ended;        /* the command has ended */
+	uint64_t held_ns, nheld; /* when a task last was held_back; how many are */
+	bool ended;              /* the command has ended */
 	uint64_t ended_ns;
 	bool allows_opens;  /* a tracee does, of files: not to be waited for. fanotify(7)
 			     */
@@ -594,7 +594,7 @@ bool part_gives_up(struct tracer *t);
 
 /* stops.c */
 int stops_dispatch(struct tracer *t, struct task *k);
-void stops_tick(struct tracer *t);
+void stops_tick(struct tracer *t, bool idle);
 void stops_detach_all(struct tracer *t);
 
 #endif

@@ -222,6 +222,7 @@ void fast_exec(struct tracer *t, struct task *k)
 	if (!t->fast)
 		return;
 	ends_died(t, k);
+	life_leave_seek(k);
 	life_leave_space(k);
 	k->space = space_new();
 	if (k->space)

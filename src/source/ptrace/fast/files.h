@@ -17,6 +17,9 @@ bool seek_kept(const struct tracer *t, const struct task *k);
 void seek_begun(struct tracer *t, struct task *k);
 void seek_done(struct tracer *t, struct task *k, int64_t ret);
 
+/* life.c: the task has ended in one. */
+void life_leave_seek(struct task *k);
+
 /* ends.c: see there. */
 struct file_end;
 struct syscall_desc;

@@ -16,13 +16,13 @@ static void is_inside(struct tracer *t, struct task *k, void *arg)
 	struct inside *i = arg;
 	const struct call *c = &k->call;
 
+	(void)t;
 	if (k == i->than || c->row < 0 || !k->files)
 		return;
 	for (int n = 0; n <= c->two && !c->quiet; n++)
 		if (fdtrack_get(k->files, c->op[n].fd) == i->o)
 			i->tid = k->tid;
-	if (t->fast->call[c->row] && t->fast->call[c->row]->role == ROLE_SEEK &&
-		fdtrack_get(k->files, (int)c->arg[0]) == i->o)
+	if (c->sought == i->o)
 		i->tid = k->tid;
 }
 

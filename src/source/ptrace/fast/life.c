@@ -100,12 +100,28 @@ static void tally(struct tracer *t, const struct task *k)
 	maker->brief += p->runs && p->calls < MANY;
 }
 
+/* It has ended in a seek, which may have been made. */
+void life_leave_seek(struct task *k)
+{
+	struct fd_open *o = k->call.sought;
+
+	k->call.sought = NULL;
+	if (!o)
+		return;
+	o->offset = OP_NO_OFFSET;
+	o->crossed = true; /* for who is inside a call by the same position yet */
+	if (o->user == k->tid)
+		o->busy = fast_tsc();
+	fdtrack_drop(o);
+}
+
 void fast_forget(struct tracer *t, struct task *k)
 {
 	if (!t->fast)
 		return;
 	tally(t, k);
 	ends_died(t, k);
+	life_leave_seek(k);
 	slot_give(t->fast, k);
 	life_leave_space(k);
 	history_end(t, k);

@@ -379,7 +379,8 @@ static bool steps(const struct task *k, const struct user_regs_struct *r)
 {
 	siginfo_t info;
 
-	return (in_hook(r->rip) || space_site_of_stub(k->space, r->rip)) &&
+	return (in_hook(r->rip) || space_site_of_stub(k->space, r->rip) ||
+		       space_site_of_cave(k->space, r->rip)) &&
 	       !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code == TRAP_TRACE;
 }
 

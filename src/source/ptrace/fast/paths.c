@@ -102,13 +102,15 @@ static void is_moving(struct tracer *t, struct task *k, void *arg)
  * Whether the directory that a process is in has to be asked for again: who is not traced
  * may have renamed it. Not while anybody who is may have, or goes elsewhere.
  */
-static bool cwd_is_old(struct tracer *t, const struct fs_view *v)
+static bool cwd_is_old(struct tracer *t, struct fs_view *v)
 {
 	bool moving = false;
 
 	if (fast_tsc() - v->asked < OTHERS_TICKS || paths_later(t->fast))
 		return false;
 	tasks_each(t, is_moving, &moving);
+	if (moving)
+		v->asked = fast_tsc();
 	return !moving;
 }
 

@@ -6,12 +6,14 @@
  */
 #include "../tracer.h"
 
-/* The open file that it is about, as its history goes. NULL: it has no position. */
-static struct fd_open *position_of(struct task *k)
+/* It is over; where the position is by then was said before. */
+static void over(struct tracer *t, struct task *k)
 {
-	struct fd_open *o = k->files ? fdtrack_get(k->files, (int)k->call.arg[0]) : NULL;
+	struct fd_open *o = k->call.sought;
 
-	return o && o->seeks ? o : NULL;
+	k->call.sought = NULL;
+	history_used(o, inside_too(t, k, o));
+	fdtrack_drop(o);
 }
 
 /* Whether it is one, and its end will be seen here. */
@@ -27,17 +29,23 @@ void seek_begun(struct tracer *t, struct task *k)
 	int fd = (int)k->call.arg[0];
 	struct fd_view v;
 
+	life_leave_seek(k); /* one whose end nobody has seen */
+	if (!k->files)
+		return;
 	if (task_is_seen(t, k)) {
-		history_of(t, k, fd); /* else this would be lost */
-	} else if (k->files) {
+		if (!fdtrack_get(k->files, fd))
+			history_of(t, k, fd); /* else this would be lost */
+	} else {
 		drain_task(t, k);
 		fdtab_ask(t->fdtab, &k->fd, fd, &v);
 		unseen_meet(t, k, fd, &v);
 	}
-	struct fd_open *o = position_of(k);
-	if (o)
-		history_begun(k, o);
 	k->entered = fast_tsc();
+	struct fd_open *o = fdtrack_get(k->files, fd);
+	if (!o || !o->seeks)
+		return;
+	history_begun(k, o);
+	k->call.sought = fdtrack_hold(k->files, fd);
 }
 
 /* Its result; llseek(2) of i386 has it in memory. */
@@ -55,13 +63,13 @@ static int64_t place_found(const struct task *k, int64_t ret)
 void seek_done(struct tracer *t, struct task *k, int64_t ret)
 {
 	const struct fast_rec whole = { .t0 = k->entered, .t1 = fast_tsc() };
-	struct fd_open *o = position_of(k);
+	struct fd_open *o = k->call.sought;
 
 	if (!o)
 		return;
-	pid_t other = inside_too(t, k, o);
-	bool contested = history_contested(t, k, &whole, o) || o->crossed || other;
+	bool contested =
+		history_contested(t, k, &whole, o) || o->crossed || inside_too(t, k, o);
 	if (ret >= 0)
 		o->offset = contested || o->loose ? OP_NO_OFFSET : place_found(k, ret);
-	history_used(o, other);
+	over(t, k);
 }
