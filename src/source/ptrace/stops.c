@@ -314,8 +314,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	control_restore(k);
 	fast_first_stop(t, k);
 	if (k->held_back) { /* until its parent's event */
-		t->held_ns = tracer_now(t);
-		t->nheld++;
+		t->held_ns = t->held_ns ? t->held_ns : k->held_back;
 		return;
 	}
 	task_found(t, k);
@@ -352,36 +351,36 @@ static bool is_thread_of(pid_t pid, pid_t tid)
 	return syscall(SYS_tgkill, pid, tid, 0) == 0;
 }
 
+static bool is_alive(unsigned long tid)
+{
+	return syscall(SYS_tkill, tid, 0) == 0 || errno != ESRCH;
+}
+
 static void on_birth(struct tracer *t, struct task *k, bool vfork)
 {
 	unsigned long tid = 0;
 
 	ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &tid);
 	struct task *child = tid ? task_find(t, tid) : NULL;
-	if (tid && !child) {
+	/* One that had been let go before may have ended. */
+	if (tid && !child && is_alive(tid)) {
 		pid_t pid =
 			is_thread_of(k->process->pid, tid) ? k->process->pid : (pid_t)tid;
 		child = task_new(t, tid, pid);
 		if (child)
 			task_born(t, child, k->process->pid);
 	}
-	if (child) {
+	if (child && !child->released) {
 		bool held = child->held_back;
-		bool released = !held && child->stopped_before && child->slotless;
 		fast_birth(t, child, k, vfork);
-		if (released) { /* and runs */
-			child->regs_shared = false;
-			child->begins = 0;
-		}
 		uring_born(t, child);
-		child->held_back = false;
+		child->held_back = 0;
 		child->sysmode |= k->sysmode;
 		child->runs_on = k->runs_on;
 		child->clone_flag = k->clone_flag;
 		child->clone_at = k->clone_at;
 		child->call.abi = k->call.abi;
 		if (held && child->state == TASK_STOPPED) {
-			t->nheld -= t->nheld > 0;
 			fast_first_stop(t, child);
 			queue_resume(t, child, 0);
 		} else if (child->state != TASK_QUEUED) {
@@ -425,16 +424,28 @@ static void on_exec(struct tracer *t, struct task *k)
 	go_on(t, k, 0);
 }
 
+struct release {
+	uint64_t since, first; /* what was held back by then; the first that stays */
+};
+
 static void release_held(struct tracer *t, struct task *k, void *arg)
 {
-	(void)arg;
-	if (!k->held_back || k->state != TASK_STOPPED || !k->stopped_before)
+	struct release *r = arg;
+
+	if (!k->held_back)
 		return;
-	k->held_back = false;
+	if (k->state != TASK_STOPPED || !k->stopped_before || k->held_back > r->since) {
+		r->first = k->held_back < r->first ? k->held_back : r->first;
+		return;
+	}
+	k->held_back = 0;
+	k->released = true;
 	k->regs_shared = true;
 	k->slotless = true;
 	fast_first_stop(t, k);
 	queue_resume(t, k, 0);
+	if (t->stopping)
+		task_interrupt(t, k, NULL);
 }
 
 /*
@@ -444,12 +455,14 @@ static void release_held(struct tracer *t, struct task *k, void *arg)
  */
 void stops_tick(struct tracer *t, bool idle)
 {
-	const uint64_t long_ns = UINT64_C(200000000) * (idle ? 1 : 10);
+	const uint64_t now = tracer_now(t),
+		       is_long = UINT64_C(200000000) * (idle ? 1 : 10);
+	struct release r = { now - is_long, UINT64_MAX };
 
-	if (!t->nheld || tracer_now(t) - t->held_ns < long_ns)
+	if (!t->held_ns || now - t->held_ns < is_long || (!idle && t->queue))
 		return;
-	t->nheld = 0;
-	tasks_each(t, release_held, NULL);
+	tasks_each(t, release_held, &r);
+	t->held_ns = r.first == UINT64_MAX ? 0 : r.first;
 }
 
 /* 0, or the first error that the sink has returned. */

@@ -224,7 +224,8 @@ struct task {
 	bool waits;             /* stands until all do that share its memory, */
 	bool runs_on;           /* but not while one of them needs it */
 	bool stopped_before;    /* has had its first stop, which wakes nobody */
-	bool held_back;         /* not to run before its parent has told of it */
+	uint64_t held_back;     /* since when its parent is to tell of it first, or 0 */
+	bool released;          /* it never has */
 	uint64_t entered; /* its last stop before a call, by the time stamp counter */
 	int64_t fast;     /* operations that did not stop */
 	int64_t slow;     /* and that did */
@@ -261,11 +262,10 @@ struct tracer {
 	long options;      /* of PTRACE_SEIZE */
 	bool incomplete;   /* a process is */
 	uint64_t again_ns; /* ... and is not looked at again before that */
-	uint64_t held_ns, nheld; /* when a task last was held_back; how many are */
-	bool ended;              /* the command has ended */
+	uint64_t held_ns;  /* the first since when a task is held_back; 0: none is */
+	bool ended;        /* the command has ended */
 	uint64_t ended_ns;
-	bool allows_opens;  /* a tracee does, of files: not to be waited for. fanotify(7)
-			     */
+	bool allows_opens;  /* a tracee does, fanotify(7): none is to be waited for */
 	char no_patch[100]; /* why there is no fast path; "" if there is */
 	struct fast *fast;  /* NULL: all operations stop */
 	struct foresight *foresight; /* what it will need, until that is there */

@@ -31,7 +31,7 @@ static struct task *stranger(struct tracer *t, pid_t tid)
 
 	if (k) {
 		task_born(t, k, pid == tid ? parent : pid);
-		k->held_back = t->fast != NULL;
+		k->held_back = t->fast ? tracer_now(t) : 0;
 		return k;
 	}
 	struct op lost = { .kind = OP_LOST,
@@ -211,7 +211,7 @@ static int wait_many(struct tracer *t)
 	if (spin(t) || look_recent(t))
 		return 0;
 	tidy(t);
-	return sleep_for_any(t, t->nheld ? MAX_NAP_NS : 0);
+	return sleep_for_any(t, t->held_ns ? MAX_NAP_NS : 0);
 }
 
 /* Nobody has stopped for a while: what is to be done for those who run can be done beside
@@ -283,7 +283,7 @@ int wait_next(struct tracer *t, struct task **out)
 	place_settle(t->place);
 	if (!t->queue) {
 		int err = t->fast && (t->fast->nringed || t->stopping) ? wait_ringed(t)
-			  : t->ntasks > 1 || !t->launch || t->nheld    ? wait_many(t)
+			  : t->ntasks > 1 || !t->launch || t->held_ns  ? wait_many(t)
 								       : wait_single(t);
 		if (err < 0)
 			return err == -ECHILD ? 0 : err;
