@@ -13,6 +13,10 @@ size_t text_utf8_length(const char *s);
 
 bool text_is_utf8(const char *s);
 
+/* Bytes of a path without " (deleted)", the kernel's word for one that has no name any
+ * more: proc(5). len: with it. */
+size_t text_named(const char *path, size_t len);
+
 /* A copy with U+FFFD for each byte that is not of UTF-8. On the heap; NULL: no memory. */
 char *text_clean(const char *s);
 

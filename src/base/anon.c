@@ -4,6 +4,7 @@
 #include "iops/anon.h"
 #include "iops/diag.h"
 #include "iops/late.h"
+#include "iops/text.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -192,12 +193,8 @@ static char *put_component(const struct anon *a, const char *name, size_t len, c
  */
 const char *anon_path(const struct anon *a, const char *path, char *out)
 {
-	static const char gone[] = " (deleted)"; /* the kernel's word: proc(5) */
-	size_t len = strlen(path);
-	bool deleted =
-		len >= sizeof(gone) && !strcmp(path + len - sizeof(gone) + 1, gone);
-	const char *end = path + len - (deleted ? sizeof(gone) - 1 : 0);
-	char *to = out, *limit = out + ANON_MAX - 2 * NAME_MAX_OUT - sizeof(gone);
+	const char *end = path + text_named(path, strlen(path));
+	char *to = out, *limit = out + ANON_MAX - 2 * NAME_MAX_OUT - sizeof(" (deleted)");
 
 	if (is_kernels(path))
 		return strcpy(out, path);
@@ -216,7 +213,7 @@ const char *anon_path(const struct anon *a, const char *path, char *out)
 			to = mempcpy(to, end - ext, ext);
 		}
 	}
-	strcpy(to, deleted ? gone : "");
+	strcpy(to, end);
 	return out;
 }
 

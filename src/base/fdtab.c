@@ -11,6 +11,7 @@
 #include "iops/fdtab.h"
 #include "iops/names.h"
 #include "iops/op.h"
+#include "iops/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -211,12 +212,7 @@ static uint8_t type_of(const struct stat *st, const char *path)
  */
 static size_t kept(const char *path, size_t len, const char *fs)
 {
-	static const char deleted[] = " (deleted)";
-	size_t n = sizeof(deleted) - 1;
-
-	return len > n && !memcmp(path + len - n, deleted, n) && !strcmp(fs, "proc")
-		       ? len - n
-		       : len;
+	return strcmp(fs, "proc") ? len : text_named(path, len);
 }
 
 static uint32_t add_file(struct fdtab *t, const char *path, size_t len, uint32_t mount,

@@ -28,6 +28,14 @@ size_t text_utf8_length(const char *text)
 	return n;
 }
 
+size_t text_named(const char *path, size_t len)
+{
+	static const char deleted[] = " (deleted)";
+	size_t n = sizeof(deleted) - 1;
+
+	return len > n && !memcmp(path + len - n, deleted, n) ? len - n : len;
+}
+
 bool text_is_utf8(const char *s)
 {
 	while (*s) {

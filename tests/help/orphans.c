@@ -3,7 +3,8 @@
  *
  *   orphans TIMES
  *
- * They sleep for a moment and end. Prints how many have not, and by which signal.
+ * They sleep for a moment and end. Prints how many have not, and by which signal; "none"
+ * if there were no such children.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@ static void makes_children(void)
 
 int main(int argc, char **argv)
 {
-	int times = argc == 2 ? atoi(argv[1]) : 0, killed = 0, by = 0, status;
+	int times = argc == 2 ? atoi(argv[1]) : 0, all = 0, killed = 0, by = 0, status;
 
 	if (!times || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)) {
 		fprintf(stderr, "usage: orphans TIMES\n");
@@ -35,12 +36,15 @@ int main(int argc, char **argv)
 			makes_children();
 		usleep(1000 + i * 37 % 4000);
 		kill(maker, SIGKILL);
-		while ((pid = wait(&status)) > 0)
+		for (; (pid = wait(&status)) > 0; all += pid != maker)
 			if (pid != maker && WIFSIGNALED(status)) {
 				killed++;
 				by = WTERMSIG(status);
 			}
 	}
-	printf("%d killed, %d\n", killed, by);
+	if (all)
+		printf("%d killed, %d\n", killed, by);
+	else
+		puts("none");
 	return 0;
 }

@@ -68,8 +68,8 @@ static inline struct rig *rig_new(unsigned ntasks, pid_t pid, const char *want)
 	for (int abi = 0; abi < NABI; abi++)
 		syscall_index(abi, r->t.row[abi]);
 	int fd = (int)syscall(SYS_memfd_create, "rings", 2 /* MFD_ALLOW_SEALING */);
-	if (syscall_set_parse(&r->t.want, want, &bad) < 0 ||
-		fast_open(&r->t, 1) < 0 || fd < 0)
+	if (syscall_set_parse(&r->t.want, want, &bad) < 0 || fast_open(&r->t, 1) < 0 ||
+		fd < 0)
 		abort();
 	r->t.fast->clock = begun;
 	r->process = (struct process){ .pid = pid, .ntasks = ntasks, .started = true };
@@ -114,7 +114,8 @@ static inline struct uring *rig_uring(struct rig *r, int fd)
 		.cq_entries = 2 * ENTRIES,
 		.features = IORING_FEAT_SINGLE_MMAP,
 		.sq_off = { .head = 0, .tail = 64, .ring_entries = 128, .array = 1024 },
-		.cq_off = { .head = 192, .tail = 256, .ring_entries = 320, .cqes = 512 } };
+		.cq_off = {
+			.head = 192, .tail = 256, .ring_entries = 320, .cqes = 512 } };
 	u->view = (struct view){ .sq = at,
 		.cq = at,
 		.entry = (void *)(at + PAGE),
@@ -215,6 +216,20 @@ static inline void rig_opened(struct rig *rig, unsigned i, unsigned when, unsign
 	memcpy(more + R_NEW_STAT, &x, sizeof(x));
 	memcpy(more + R_NEW_PATH, path, len + 1);
 	rig_done(rig, i, rec);
+}
+
+/* Whether the drain sees that a task has lied, says so once, and stops each of its calls
+ * from then on. */
+static inline bool rig_is_distrusted(struct rig *r, unsigned i)
+{
+	const struct slot *s = &r->task[i].slot;
+
+	for (int time = 0; time < 2; time++) {
+		drain_all(&r->t);
+		if (!r->task[i].distrusted || s->ctl->limit || r->nlost != 1)
+			return false;
+	}
+	return true;
 }
 
 #endif

@@ -69,15 +69,7 @@ static const char *path_of(unsigned n)
 
 static void assert_distrusted(unsigned i)
 {
-	const struct slot *s = &rig->task[i].slot;
-
-	drain_all(&rig->t);
-	assert_true(rig->task[i].distrusted);
-	assert_int_equal(s->ctl->limit, 0);
-	assert_int_equal(rig->nlost, 1);
-	drain_all(&rig->t); /* said once */
-	assert_int_equal(rig->nlost, 1);
-	assert_int_equal(s->ctl->limit, 0);
+	assert_true(rig_is_distrusted(rig, i));
 }
 
 /* The others go on. */

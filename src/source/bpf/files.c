@@ -5,10 +5,10 @@
 #include "iops/names.h"
 #include "iops/sink.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 

@@ -4,6 +4,7 @@
  * Asked later than the program did, when there may be something else, or nothing.
  */
 #include "../tracer.h"
+#include "iops/text.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -113,14 +114,11 @@ bool is_in_proc(const char *path)
 	return !strncmp(path, "/proc/", 6);
 }
 
-static const char deleted[] = " (deleted)";
-
 bool is_deleted(const char *path)
 {
 	size_t len = strlen(path);
 
-	return len >= sizeof(deleted) &&
-	       !strcmp(path + len - (sizeof(deleted) - 1), deleted);
+	return text_named(path, len) < len;
 }
 
 /* What is found at a path, and where that really is. Bytes, or 0. */
@@ -141,8 +139,8 @@ static ssize_t path_now(
 		return 0;
 	out[n] = 0;
 	/* Nobody deletes there: whose it is has ended just now. */
-	if (is_in_proc(out) && is_deleted(out))
-		out[n -= sizeof(deleted) - 1] = 0;
+	if (is_in_proc(out))
+		out[n = (ssize_t)text_named(out, (size_t)n)] = 0;
 	return n;
 }
 
