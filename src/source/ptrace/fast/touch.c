@@ -111,6 +111,21 @@ static const struct fast_rec *at_head(const struct fast *f, const struct slot *s
 	return rec_npaths(f, r) ? r : NULL;
 }
 
+static void look_on(const struct fast *f, struct slot *s)
+{
+	bool sane;
+	uint64_t head = slot_head(s, &sane);
+
+	if (s->looked <= s->tail) {
+		s->looked = s->tail;
+		s->renames = 0;
+		if (s->touches)
+			s->touches->from = s->touches->to;
+	}
+	for (; s->looked < head; s->looked += rec_size(f, slot_rec(s, s->looked)))
+		look_at(f, s, slot_rec(s, s->looked));
+}
+
 /*
  * How many records that are still to come change paths, the one at hand too. Each is
  * looked at once.
@@ -121,16 +136,7 @@ unsigned paths_later(struct fast *f)
 
 	for (unsigned i = 0; i < f->nringed; i++) {
 		struct slot *s = &f->ringed[i]->slot;
-		bool sane;
-		uint64_t head = slot_head(s, &sane);
-		if (s->looked <= s->tail) {
-			s->looked = s->tail;
-			s->renames = 0;
-			if (s->touches)
-				s->touches->from = s->touches->to;
-		}
-		for (; s->looked < head; s->looked += rec_size(f, slot_rec(s, s->looked)))
-			look_at(f, s, slot_rec(s, s->looked));
+		look_on(f, s);
 		/* It may have ended meanwhile. Of what is no record yet, one too many. */
 		n += s->renames + (at_head(f, s) != NULL);
 	}
@@ -180,8 +186,9 @@ bool records_touching(struct fast *f, const char *path, record_fn *fn, void *arg
 	if (!paths_later(f))
 		return true;
 	for (unsigned i = 0; i < f->nringed; i++) {
-		const struct task *k = f->ringed[i];
+		struct task *k = f->ringed[i];
 		const struct fast_rec *r = at_head(f, &k->slot);
+		look_on(f, &k->slot); /* it may be told by now */
 		if (r && !fn(k, r, true, arg))
 			return false;
 		if (k->slot.renames && !each_touching(f, k, path, fn, arg))
