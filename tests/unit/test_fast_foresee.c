@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+enum { MANY = 320 };
+
 /* Calls that are foreseen in the loader, which is there below a sanitizer, too. 0: none.
  */
 static unsigned foreseen(struct texts *xs, uint64_t at[TEXT_MET])
@@ -78,6 +80,147 @@ static void maps_stay(void **state)
 	texts_fini(&xs);
 }
 
+/* What threads are likely to call in the loader, and how each can be patched: how many.
+ */
+static unsigned for_threads(struct texts *xs, uint64_t call[], struct plan plan[])
+{
+	const uintptr_t loader = (uintptr_t)getauxval(AT_BASE);
+	const uintptr_t code = loader + ((const Elf64_Ehdr *)loader)->e_entry;
+	struct space here = { .refs = 1 };
+	bool likely[NSHAPES];
+
+	fast_likely(likely);
+	assert_true(text_look(xs, &here, getpid(), code));
+	unsigned n = text_calls(xs, &here, getpid(), code, likely, call, MANY);
+	text_plans(xs, &here, getpid(), call, n, plan);
+	return n;
+}
+
+static unsigned place_of(uint64_t at, const uint64_t call[], unsigned n)
+{
+	unsigned i = 0;
+
+	while (i < n && call[i] != at)
+		i++;
+	return i;
+}
+
+/* More than could be found out quickly, and nothing else about what could. */
+static void before_threads(void **state)
+{
+	static uint64_t call[2][MANY];
+	static struct plan plan[2][MANY];
+	struct texts ours = { .nkept = 0 }, told = { .nkept = 0 }, more = { .nkept = 0 };
+	struct space here = { .refs = 1 };
+	bool likely[NSHAPES];
+	atomic_bool enough = false;
+	const uintptr_t loader = (uintptr_t)getauxval(AT_BASE);
+	unsigned at;
+
+	(void)state;
+	fast_likely(likely);
+	foresee_give(NULL, &ours);
+	foresee_give(NULL, &told);
+	text_foresee_all(&more, &here, loader + ((const Elf64_Ehdr *)loader)->e_entry,
+		likely, &enough);
+	texts_learn(&told, &more);
+	texts_fini(&more);
+	unsigned n = for_threads(&ours, call[0], plan[0]);
+	unsigned all = for_threads(&told, call[1], plan[1]);
+	assert_in_range(n, 8, MANY - 1);
+	assert_in_range(all, n + 1, MANY - 1);
+	for (unsigned i = 0; i < n; i++) {
+		at = place_of(call[0][i], call[1], all);
+		assert_int_not_equal(at, all);
+		assert_int_equal(plan[0][i].length, plan[1][at].length);
+		assert_int_equal(plan[0][i].patch, plan[1][at].patch);
+	}
+	texts_fini(&ours);
+	texts_fini(&told);
+}
+
+/* Nobody has looked, or it was not wanted any more: then it is as if nobody had. */
+static void nothing_to_learn(void **state)
+{
+	static uint64_t call[2][MANY];
+	static struct plan plan[2][MANY];
+	struct texts ours = { .nkept = 0 }, told = { .nkept = 0 }, more = { .nkept = 0 };
+	struct space here = { .refs = 1 };
+	bool likely[NSHAPES];
+	atomic_bool enough = true;
+	const uintptr_t loader = (uintptr_t)getauxval(AT_BASE);
+
+	(void)state;
+	fast_likely(likely);
+	foresee_give(NULL, &ours);
+	foresee_give(NULL, &told);
+	texts_learn(&told, &more);
+	text_foresee_all(&more, &here, loader + ((const Elf64_Ehdr *)loader)->e_entry,
+		likely, &enough);
+	texts_learn(&told, &more);
+	unsigned n = for_threads(&ours, call[0], plan[0]);
+	assert_int_equal(for_threads(&told, call[1], plan[1]), n);
+	assert_memory_equal(call[0], call[1], n * sizeof(**call));
+	texts_fini(&more);
+	texts_fini(&ours);
+	texts_fini(&told);
+}
+
+/* However far the thread has come by then. */
+static void a_thread_may_be_late(void **state)
+{
+	static uint64_t call[MANY];
+	static struct plan plan[MANY];
+
+	(void)state;
+	foresee_threads(NULL, NULL);
+	for (unsigned late = 0; late < 24; late++) {
+		struct texts xs = { .nkept = 0 };
+		struct foresight *s = foresee_begin();
+		foresee_give(s, &xs);
+		usleep(late * 100);
+		foresee_threads(s, &xs);
+		foresee_threads(s, &xs); /* once is enough */
+		assert_in_range(for_threads(&xs, call, plan), 8, MANY - 1);
+		foresee_free(s);
+		texts_fini(&xs);
+	}
+}
+
+/* A plan is kept as it is; one whose padding is another call's is none of ours. */
+static void plans_are_learnt(void **state)
+{
+	const struct plan before = { .patch = -5, .length = 5 },
+			  cave = { .patch = 0, .cave = 40, .length = 2 },
+			  same = { .patch = 0, .cave = 20, .length = 2 },
+			  none = { .length = 0 };
+	struct plans x = { .n = 0 }, from = { .n = 0 };
+
+	(void)state;
+	assert_true(plans_take(&x, 140, 100) && plans_take(&x, 140, 100));
+	assert_false(plans_take(&x, 140, 120));
+	assert_non_null(plans_add(&x, 100, &cave));
+	assert_non_null(plans_add(&from, 100, &before));
+	assert_true(plans_take(&from, 140, 120));
+	assert_non_null(plans_add(&from, 120, &same));
+	for (uint64_t call = 200; call < 240; call++)
+		assert_non_null(plans_add(&from, call, &before));
+	assert_true(plans_take(&from, 340, 300));
+	assert_non_null(plans_add(&from, 300, &cave));
+	assert_non_null(plans_add(&from, 400, &none));
+	plans_learn(&x, &from);
+	assert_int_equal(plans_get(&x, 100)->cave, 40);
+	assert_null(plans_get(&x, 120));
+	for (uint64_t call = 200; call < 240; call++)
+		assert_int_equal(plans_get(&x, call)->patch, -5);
+	assert_int_equal(plans_get(&x, 300)->cave, 40);
+	assert_false(plans_take(&x, 340, 301));
+	assert_int_equal(plans_get(&x, 400)->length, 0);
+	assert_int_equal(x.n, 43);
+	plans_fini(&x);
+	plans_fini(&from);
+}
+
 static void nobody_wants_it(void **state)
 {
 	uint64_t at[TEXT_MET];
@@ -88,6 +231,7 @@ static void nobody_wants_it(void **state)
 	foresee_stop(s);
 	if (s)
 		foresee_give(s, &xs);
+	foresee_threads(s, &xs);
 	assert_int_equal(foreseen(&xs, at), 0);
 	texts_fini(&xs);
 	foresee_free(s);
@@ -114,7 +258,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(by_nobody),
 		cmocka_unit_test(by_a_thread_or_by_us), cmocka_unit_test(maps_stay),
-		cmocka_unit_test(nobody_wants_it), cmocka_unit_test(one_cpu) };
+		cmocka_unit_test(before_threads), cmocka_unit_test(nothing_to_learn),
+		cmocka_unit_test(a_thread_may_be_late),
+		cmocka_unit_test(plans_are_learnt), cmocka_unit_test(nobody_wants_it),
+		cmocka_unit_test(one_cpu) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -318,6 +318,7 @@ static int patch_for_threads(struct tracer *t, struct task *k, struct stand *st)
 	int err = 0;
 
 	sp->threads = true;
+	foresee_threads(t->foresight, texts_of(t));
 	for (unsigned i = 0; i < SPACE_CODES && err != -ESRCH; i++)
 		if (sp->code[i].to)
 			err = patch_likely(t, k, st, sp->code[i].from);

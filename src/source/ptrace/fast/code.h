@@ -6,6 +6,11 @@
 #ifndef FAST_CODE_H
 #define FAST_CODE_H
 
+#include "iops/map.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
 /* How a site can be patched. */
 struct plan {
 	int16_t patch; /* from the syscall instruction on */
@@ -19,6 +24,20 @@ struct plan {
 struct decoder;
 struct decoder *decoder_new(void);
 
+/* plans.c: made for calls of a file, by where they are there; and the padding that each
+ * of them takes: a place is no other call's. All zero: none. */
+struct plans {
+	struct map number; /* in plan, plus 1 */
+	struct map caves;  /* file offset -> the call that has it */
+	struct plan *plan;
+	size_t n;
+};
+const struct plan *plans_get(const struct plans *x, uint64_t call); /* NULL: none */
+const struct plan *plans_add(struct plans *x, uint64_t call, const struct plan *p);
+bool plans_take(struct plans *x, uint64_t cave, uint64_t call);
+void plans_learn(struct plans *x, const struct plans *from);
+void plans_fini(struct plans *x);
+
 /* elf.c: of the bytes of a file, which are borrowed; call: where in it. 0, or -errno. */
 struct elf;
 struct elf *elf_new(const struct decoder *d, const uint8_t *file, size_t size);
@@ -26,6 +45,7 @@ void elf_bytes(struct elf *x, const uint8_t *file);
 bool elf_knows(struct elf *x, uint64_t call);
 int elf_plan(struct elf *x, uint64_t call, struct plan *out);
 bool elf_is_quick(struct elf *x, uint64_t call);
+void elf_learn(struct elf *x, const struct elf *from); /* of the same file */
 void elf_free(struct elf *x);
 
 /* stub.c: code under construction. */
@@ -47,7 +67,7 @@ bool maps_next(const struct maps *m, size_t *at, struct mapping *out);
 void maps_forget(struct maps *m);
 void maps_free(struct maps *m);
 
-/* text.c: of a task that stands still. 0, or -errno. */
+/* text.c, search.c: of a task that stands still. 0, or -errno. */
 enum { TEXTS_MAX = 96, TEXT_MET = TEXTS_MAX };
 int text_plan(
 	struct texts *xs, struct space *s, pid_t tid, uint64_t at, struct plan *out);
@@ -59,6 +79,9 @@ bool text_is_call(pid_t tid, uint64_t at);
 bool text_look(struct texts *xs, struct space *s, pid_t tid, uint64_t at);
 void text_foresee(struct texts *xs, struct space *here, uint64_t around, uint64_t before,
 	uint64_t behind, const bool wanted[NSHAPES]);
+void text_foresee_all(struct texts *xs, struct space *here, uint64_t around,
+	const bool wanted[NSHAPES], const atomic_bool *enough);
+void texts_learn(struct texts *xs, const struct texts *from); /* which is to be freed */
 void text_met(struct space *s, uint64_t at);
 bool text_is_met(const struct texts *xs, const struct mapping *m);
 unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET]);

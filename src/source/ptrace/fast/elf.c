@@ -35,10 +35,7 @@ struct elf {
 	size_t nfunctions;
 	bool unwound;       /* the function at hand is by the unwind table */
 	struct range swept; /* the last function, and the last instruction decoded */
-	struct map plans;   /* file offset of a call -> number in plan, plus 1 */
-	struct map caves;   /* file offset -> the call that uses it */
-	struct plan *plan;
-	size_t nplans;
+	struct plans plans;
 };
 
 enum { JUMP = 5, REACH = 127, MAX_GAP = 64, BREAKPOINT = 0xcc };
@@ -358,14 +355,12 @@ static uint64_t room_in(
 {
 	for (uint64_t at = from; at + JUMP <= to; at += JUMP) {
 		int64_t jump = (int64_t)(at - (call + 2));
-		uint64_t user = map_get(&x->caves, at, 0);
-		if (jump < -REACH - 1 || jump > REACH || (user && user != call) ||
+		if (jump < -REACH - 1 || jump > REACH ||
 			(beside && (at >> 12 != call >> 12 ||
 					   (at + JUMP - 1) >> 12 != call >> 12)))
 			continue;
-		if (map_put(&x->caves, at, 0, call) < 0)
-			return 0;
-		return at;
+		if (plans_take(&x->plans, at, call))
+			return at;
 	}
 	return 0;
 }
@@ -542,23 +537,17 @@ static int make_plan(struct elf *x, uint64_t call, struct plan *p)
 /* The plan of a call once made, or why there is none. */
 int elf_plan(struct elf *x, uint64_t call, struct plan *out)
 {
-	size_t n = map_get(&x->plans, call, 0);
+	const struct plan *p = plans_get(&x->plans, call);
 
-	if (!n) {
-		struct plan p;
-		int err = make_plan(x, call, &p);
-		struct plan *more = realloc(x->plan, (x->nplans + 1) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		x->plan = more;
-		x->plan[x->nplans] = p;
-		if (err < 0)
-			x->plan[x->nplans].length = 0;
-		n = ++x->nplans;
-		if (map_put(&x->plans, call, 0, n) < 0)
+	if (!p) {
+		struct plan made;
+		if (make_plan(x, call, &made) < 0)
+			made.length = 0;
+		p = plans_add(&x->plans, call, &made);
+		if (!p)
 			return -ENOMEM;
 	}
-	*out = x->plan[n - 1];
+	*out = *p;
 	return out->length ? 0 : -ENOEXEC;
 }
 
@@ -570,7 +559,12 @@ void elf_bytes(struct elf *x, const uint8_t *file)
 
 bool elf_knows(struct elf *x, uint64_t call)
 {
-	return map_get(&x->plans, call, 0) != 0;
+	return plans_get(&x->plans, call);
+}
+
+void elf_learn(struct elf *x, const struct elf *from)
+{
+	plans_learn(&x->plans, &from->plans);
 }
 
 struct elf *elf_new(const struct decoder *d, const uint8_t *file, size_t size)
@@ -589,9 +583,7 @@ void elf_free(struct elf *x)
 {
 	if (!x)
 		return;
-	map_fini(&x->plans);
-	map_fini(&x->caves);
+	plans_fini(&x->plans);
 	free(x->function);
-	free(x->plan);
 	free(x);
 }

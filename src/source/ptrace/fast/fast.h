@@ -26,9 +26,9 @@
  *   history.c  which file a descriptor stood for when a record was made
  *   unseen.c   calls of tasks of which no history is kept yet
  *   paths.c    which file a path in a record meant
- *   text.c     which file the code of a task is from
+ *   text.c     which file the code of a task is from; search.c: which calls it has
  *   maps.c     what is mapped where
- *   elf.c      where code can be changed, and how
+ *   elf.c      where code can be changed, and how; plans.c: what was found out
  *   decoder.c  what takes its instructions apart
  *   foresee.c  what of it will be called, before there is a command
  *   clock.c    time stamp counter to nanoseconds
@@ -312,6 +312,7 @@ bool fast_reads_code(void); /* or it has been said what is missing */
  * nobody needs it; only its end is waited for by free. */
 int foresee_proof(struct foresight *s, char *why, size_t size); /* of both the above */
 void foresee_give(struct foresight *s, struct texts *xs);
+void foresee_threads(struct foresight *s, struct texts *xs); /* then, what they call */
 void foresee_stop(struct foresight *s);
 void foresee_free(struct foresight *s);
 struct texts *texts_of(struct tracer *t);

@@ -5,7 +5,8 @@
  * find out how that can be patched takes longer than all else that comes before the
  * command, and whether it can be patched at all is to be tried: where there is another
  * CPU, a thread does both there meanwhile. That CPU may be busy: what the thread has not
- * begun by the time that it is needed is not waited for.
+ * begun by the time that it is needed is not waited for. If it has, it goes on to
+ * what the command calls once it has threads; what it knows by then is used.
  */
 #include "../tracer.h"
 #include "iops/cpu.h"
@@ -22,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { STACK = 1 << 20 };
@@ -34,6 +36,9 @@ struct foresight {
 	char why[64];
 	struct texts texts;
 	bool given; /* they are with who needs them */
+	atomic_bool looks, enough;
+	sem_t looked;
+	struct texts more; /* with what threads call */
 };
 
 /* Where the loader is in our own memory; 0: we have none. */
@@ -73,6 +78,17 @@ static void foresee(struct texts *xs)
 	maps_forget(&xs->maps);
 }
 
+/* Nearly all of it is from the C library. */
+static void foresee_all(struct texts *xs, const atomic_bool *enough)
+{
+	struct space here = { .refs = 1 };
+	bool likely[NSHAPES];
+
+	fast_likely(likely);
+	text_foresee_all(xs, &here, (uintptr_t)read, likely, enough);
+	maps_forget(&xs->maps);
+}
+
 static void prove(struct foresight *s)
 {
 	if (atomic_flag_test_and_set(&s->proving))
@@ -83,14 +99,25 @@ static void prove(struct foresight *s)
 	sem_post(&s->proved);
 }
 
-static void *work(void *arg)
+/* false: another does, or nobody wants it. */
+static bool work(struct foresight *s)
+{
+	prove(s);
+	if (atomic_flag_test_and_set(&s->begun))
+		return false;
+	foresee(&s->texts);
+	sem_post(&s->done);
+	return true;
+}
+
+static void *work_ahead(void *arg)
 {
 	struct foresight *s = arg;
 
-	prove(s);
-	if (!atomic_flag_test_and_set(&s->begun)) {
-		foresee(&s->texts);
-		sem_post(&s->done);
+	if (work(s)) {
+		atomic_store(&s->looks, true);
+		foresee_all(&s->more, &s->enough);
+		sem_post(&s->looked);
 	}
 	return NULL;
 }
@@ -118,7 +145,8 @@ static bool begin(struct foresight *s)
 	pthread_attr_setstacksize(&attr, STACK); /* whatever the command's may be */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	bool begun = elsewhere(&attr) && !pthread_create(&s->thread, &attr, work, s);
+	bool begun =
+		elsewhere(&attr) && !pthread_create(&s->thread, &attr, work_ahead, s);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	return begun;
@@ -128,7 +156,9 @@ static void forget(struct foresight *s)
 {
 	sem_destroy(&s->proved);
 	sem_destroy(&s->done);
+	sem_destroy(&s->looked);
 	texts_fini(&s->texts);
+	texts_fini(&s->more);
 	free(s);
 }
 
@@ -142,6 +172,7 @@ struct foresight *foresee_begin(void)
 	atomic_flag_clear(&s->begun);
 	sem_init(&s->proved, 0, 0);
 	sem_init(&s->done, 0, 0);
+	sem_init(&s->looked, 0, 0);
 	if (begin(s))
 		return s;
 	forget(s);
@@ -185,7 +216,32 @@ void foresee_stop(struct foresight *s)
 	if (!s)
 		return;
 	(void)atomic_flag_test_and_set(&s->begun);
+	atomic_store(&s->enough, true);
 	s->given = true;
+}
+
+/* Told that it is enough it ends soon, if its CPU is its own. */
+static bool await_soon(sem_t *sem)
+{
+	enum { SOON = 100000, SECOND = 1000000000 }; /* ns */
+	struct timespec at;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	at.tv_nsec += SOON;
+	at.tv_sec += at.tv_nsec / SECOND;
+	at.tv_nsec %= SECOND;
+	do
+		err = sem_clockwait(sem, CLOCK_MONOTONIC, &at);
+	while (err < 0 && errno == EINTR);
+	return !err;
+}
+
+void foresee_threads(struct foresight *s, struct texts *xs)
+{
+	if (s && !atomic_exchange(&s->enough, true) && atomic_load(&s->looks) &&
+		await_soon(&s->looked))
+		texts_learn(xs, &s->more);
 }
 
 void foresee_free(struct foresight *s)
