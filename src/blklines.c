@@ -55,7 +55,7 @@ int blklines(const struct options *o)
 
 	if (out_open(&out, o->output ? o->output : "-") < 0)
 		return 1;
-	int err = replay_files(&inputs, o->argv, o->argc);
+	int err = replay_files(&inputs, o, o->argv, o->argc);
 	if (!err && !recognised(&inputs))
 		err = -EINVAL;
 	if (!err)

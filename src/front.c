@@ -10,6 +10,7 @@
 #include "iops/cpu.h"
 #include "iops/diag.h"
 #include "iops/fds.h"
+#include "iops/given.h"
 #include "iops/prefault.h"
 #include "iops/slurp.h"
 
@@ -22,7 +23,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -52,25 +52,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
-}
-
-/* The command's limits are not to hit us: what it may open, write and compute. */
-static const int limited[] = { RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_CPU };
-enum { NLIMITED = sizeof(limited) / sizeof(*limited) };
-
-static void lift_limits(struct rlimit old[NLIMITED])
-{
-	for (int i = 0; i < NLIMITED; i++) {
-		getrlimit(limited[i], &old[i]);
-		struct rlimit most = { RLIM_INFINITY, RLIM_INFINITY };
-		if (limited[i] == RLIMIT_NOFILE)
-			most = (struct rlimit){ 65536,
-				old[i].rlim_max > 65536 ? old[i].rlim_max : 65536 };
-		if (setrlimit(limited[i], &most) < 0) {
-			most.rlim_cur = most.rlim_max = old[i].rlim_max;
-			setrlimit(limited[i], &most);
-		}
-	}
 }
 
 /* What execvp(3) makes nothing of. */
@@ -108,7 +89,7 @@ static bool find_command(const char *name, char path[PATH_MAX])
 struct command_birth {
 	struct launch *launch;
 	const struct options *options;
-	struct rlimit limits[NLIMITED]; /* as they were */
+	struct given given;
 };
 
 /* Beside us: nothing is allocated. */
@@ -119,8 +100,7 @@ static void become_command(void *birth)
 	struct launch *l = b->launch;
 	char how = 0, path[PATH_MAX];
 
-	for (int i = 0; i < NLIMITED; i++)
-		setrlimit(limited[i], &b->limits[i]);
+	given_back(&b->given);
 	close(l->go[1]);
 	/* Where a tracer must be a parent (Yama), the front end's other child may be it
 	 * too. */
@@ -502,9 +482,9 @@ int front_attach(
 	const struct options *o, struct out *out, struct out *log, front_work *work)
 {
 	struct front f = { .result = -1 };
-	struct rlimit old[NLIMITED];
+	struct given given;
 
-	lift_limits(old); /* thousands of threads take files of /proc */
+	given_lift_limits(&given); /* thousands of threads take files of /proc */
 	struct tracer_birth b = { { .options = o, .out = out, .log = log },
 		.work = work };
 	b.front = getpid();
@@ -566,7 +546,7 @@ int front_run(const struct options *o, struct out *out, struct out *log, front_w
 	struct tracer_birth b = { .job = { .options = o, .out = out, .log = log },
 		.work = work };
 
-	lift_limits(c.limits);
+	given_take(&c.given);
 	int err = launch_new(&f.launch);
 
 	if (err < 0) {

@@ -122,14 +122,14 @@ static void sum_up(struct load *l)
 }
 
 /* Open what the words name, of a block trace all files. 0 or -errno. */
-static int open_all(struct files *f, char *const *words)
+static int open_all(struct files *f, const struct options *o, char *const *words)
 {
 	struct replay_inputs all;
 	unsigned n = 0;
 
 	while (words[n])
 		n++;
-	int err = replay_files(&all, words, n);
+	int err = replay_files(&all, o, words, n);
 	if (err < 0)
 		return err;
 	f->trace = calloc(all.n + 1, sizeof(*f->trace));
@@ -148,7 +148,7 @@ static int open_all(struct files *f, char *const *words)
 int load(struct load *l, const struct options *o, struct names *names, char *const *words)
 {
 	struct files f = { .ntraces = 0 };
-	int err = open_all(&f, words);
+	int err = open_all(&f, o, words);
 	unsigned n = f.ntraces + f.nreports;
 
 	l->stats = stats_new(names, o->dims);

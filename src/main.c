@@ -40,6 +40,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,6 +63,17 @@ static void fill_streams(void)
 		;
 	if (fd > STDERR_FILENO)
 		close(fd);
+}
+
+/* What was written to it, however little, has to be there. */
+static int check_stdout(int status)
+{
+	bool closed = fcntl(STDOUT_FILENO, F_GETFD) & FD_CLOEXEC;
+
+	if (status || (!closed && !fflush(stdout)))
+		return status;
+	diag_err(closed ? EBADF : errno, "standard output");
+	return 1;
 }
 
 static int run_verb(const struct command *c, int argc, char **argv)
@@ -87,13 +99,17 @@ int main(int argc, char **argv)
 		diag("no verb; 'iops help' lists them");
 		return EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
-		return printf("iops %s\n", VERSION) < 0 || fflush(stdout);
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("iops %s\n", VERSION);
+		return check_stdout(0);
+	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return run_verb(&command_help, 1, argv);
+		return check_stdout(run_verb(&command_help, 1, argv));
 	for (const struct command *const *c = commands; *c; c++)
 		if (!strcmp((*c)->name, argv[1]))
-			return run_verb(*c, argc - 1, argv + 1);
+			return *c == &command_help
+				       ? check_stdout(run_verb(*c, argc - 1, argv + 1))
+				       : run_verb(*c, argc - 1, argv + 1);
 	diag("no verb %s; 'iops help' lists them", argv[1]);
 	return EXIT_USAGE;
 }

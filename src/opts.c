@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -188,7 +189,7 @@ static int add_pid(struct options *o, const char *word)
 	if (!more)
 		return -ENOMEM;
 	o->only = more;
-	if (*end || pid <= 0)
+	if (*end || pid <= 0 || pid > INT_MAX)
 		return wrong("pid", word, "not a process id");
 	o->only[o->nonly++] = (pid_t)pid;
 	return 0;

@@ -118,9 +118,17 @@ int out_write(struct out *o, const char *text, size_t len)
 
 int out_replace(struct out *o, const char *text, size_t len)
 {
-	if (o->replace && (ftruncate(o->fd, 0) < 0 || lseek(o->fd, 0, SEEK_SET) < 0))
+	/* What is there stays unless there is room for what is to take its place. */
+	if (o->replace && len &&
+		fallocate(o->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)len) < 0 &&
+		(errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
 		return diag_err(errno, "cannot write the report to %s", o->name);
-	return out_write(o, text, len);
+	if (o->replace && lseek(o->fd, 0, SEEK_SET) < 0)
+		return diag_err(errno, "cannot write the report to %s", o->name);
+	int err = out_write(o, text, len);
+	if (!err && o->replace && ftruncate(o->fd, (off_t)len) < 0)
+		err = diag_err(errno, "cannot write the report to %s", o->name);
+	return err;
 }
 
 int out_report(

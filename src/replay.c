@@ -19,6 +19,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,13 +28,17 @@
 struct part {
 	struct sink sink; /* where its source puts them */
 	struct source *source;
+	struct input *const *input; /* of its files */
+	unsigned ninputs;
 	struct run *run;
 	struct op *op;
 	size_t n, at, cap;
 	uint64_t shift_ns; /* from its own clock to that of all */
 	uint32_t host;     /* name, where hosts are told apart */
 	bool ended;
-	struct map files; /* file -> the same one on its host */
+	unsigned number;  /* of the run that it is at: a log may hold several */
+	struct map runs;  /* as it numbers them -> number here, plus 1 */
+	struct map files; /* file, host -> the same one on its host */
 };
 
 struct replay {
@@ -43,11 +48,11 @@ struct replay {
 	unsigned ninputs;
 	struct part *part;
 	struct run *run;
-	unsigned nparts;
+	unsigned nparts, nruns;
 	struct run all;
 	struct sink *filter;
 	bool hosts;       /* are to be told apart in any case */
-	unsigned current; /* the part that the latest operation was of */
+	unsigned current; /* the run that the latest operation was of */
 	bool missing;     /* files that belong to the others are not there */
 };
 
@@ -124,7 +129,10 @@ static int add_part(
 		.names = r->names, .inputs = r->input + first, .ninputs = n
 	};
 
-	*p = (struct part){ .sink = { &sink_ops }, .run = &r->run[r->nparts] };
+	*p = (struct part){ .sink = { &sink_ops },
+		.run = &r->run[r->nparts],
+		.input = r->input + first,
+		.ninputs = n };
 	int err = ops->open(&p->source, &args);
 	if (!err)
 		r->nparts++;
@@ -226,13 +234,22 @@ static void join(struct replay *r)
 	}
 }
 
+/* Whether what was read is not all: there was an error. */
+static bool is_cut_off(const struct part *p)
+{
+	for (unsigned i = 0; i < p->ninputs; i++)
+		if (input_failed(p->input[i]))
+			return true;
+	return false;
+}
+
 static void describe(struct replay *r)
 {
 	for (unsigned i = 0; i < r->nparts; i++) {
 		struct source *s = r->part[i].source;
 		r->run[i].complete = true;
 		s->ops->about(s, &r->run[i]);
-		r->run[i].damaged |= r->missing;
+		r->run[i].damaged |= r->missing || is_cut_off(&r->part[i]);
 		if (r->run[i].damaged)
 			r->run[i].complete = false;
 	}
@@ -287,7 +304,8 @@ int replay_open_inputs(struct replay **out, const struct options *o, struct name
 	return 0;
 }
 
-int replay_files(struct replay_inputs *inputs, char *const *word, unsigned n)
+int replay_files(struct replay_inputs *inputs, const struct options *o, char *const *word,
+	unsigned n)
 {
 	struct cpufiles files;
 	int err = cpufiles_find(&files, word, n);
@@ -303,6 +321,12 @@ int replay_files(struct replay_inputs *inputs, char *const *word, unsigned n)
 		struct input **one = &inputs->in[inputs->n];
 		err = (small ? input_open_small : input_open)(one, files.path[i]);
 		inputs->n += !err;
+		if (!err && (input_is(*one, o->output) || input_is(*one, o->log)))
+			err = -EINVAL;
+		if (err == -EINVAL)
+			diag("%s is what is to be written as well: --output or --log "
+			     "elsewhere",
+				files.path[i]);
 	}
 	while (err && inputs->n)
 		input_close(inputs->in[--inputs->n]);
@@ -317,7 +341,7 @@ int replay_files(struct replay_inputs *inputs, char *const *word, unsigned n)
 int replay_open(struct replay **out, const struct options *o, struct names *names)
 {
 	struct replay_inputs inputs;
-	int err = replay_files(&inputs, o->argv, o->argc);
+	int err = replay_files(&inputs, o, o->argv, o->argc);
 
 	if (err)
 		return err;
@@ -326,30 +350,60 @@ int replay_open(struct replay **out, const struct options *o, struct names *name
 	return err;
 }
 
-/* A file is another one on another host. 0: no memory. */
+/* A file is another one on another host; a log of several has told. 0: no memory. */
 static uint32_t file_on_host(struct replay *r, struct part *p, uint32_t file)
 {
-	uintptr_t known = map_get(&p->files, file, 0);
+	uintptr_t known = map_get(&p->files, file, p->host);
 
 	if (known || !file || !p->host)
 		return known ? known : file;
 	struct file f = *names_file(r->names, file);
-	f.host = p->host;
+	f.host = f.host ? f.host : p->host;
 	uint32_t id = names_add_file(r->names, &f);
-	return id && !map_put(&p->files, file, 0, id) ? id : 0;
+	return id && !map_put(&p->files, file, p->host, id) ? id : 0;
 }
 
-static int announce(struct replay *r, unsigned part, struct sink *to)
+static int announce(struct replay *r, const struct part *p, struct sink *to)
 {
 	struct op op = { .kind = OP_RUN,
-		.ret = part,
-		.comm = r->part[part].host,
+		.ret = p->number,
+		.comm = p->host,
 		.dur_ns = OP_NO_TIME,
 		.offset = OP_NO_OFFSET,
 		.fd = -1 };
 
-	r->current = part;
+	r->current = p->number;
 	return sink_put(to, &op);
+}
+
+/* What follows in that log is of another run: among all of them it has another number. */
+static int go_to_run(struct replay *r, struct part *p, const struct op *op)
+{
+	const uint64_t inner = (uint64_t)op->ret;
+	uintptr_t number = map_get(&p->runs, inner, 0);
+
+	if (!number) {
+		number = inner ? ++r->nruns : (uintptr_t)(p - r->part) + 1;
+		if (map_put(&p->runs, inner, 0, number) < 0)
+			return -ENOMEM;
+	}
+	p->number = (unsigned)(number - 1);
+	p->host = op->comm ? op->comm : p->host;
+	return 0;
+}
+
+static int put_one(struct replay *r, struct part *p, struct sink *to)
+{
+	struct op op = p->op[p->at++];
+	int err = 0;
+
+	if (op.kind == OP_RUN)
+		return go_to_run(r, p, &op);
+	op.start_ns += p->shift_ns;
+	op.file = file_on_host(r, p, op.file);
+	if (p->number != r->current)
+		err = announce(r, p, to);
+	return err ? err : sink_put(to, &op);
 }
 
 /* The part whose next operation began first; -1 at the end of all. */
@@ -375,19 +429,14 @@ static int run_many(struct replay *r, struct sink *to)
 {
 	int i, err = 0;
 
-	if (earliest(r) >= 0)
-		err = announce(r, earliest(r), to);
+	r->nruns = r->nparts;
+	for (unsigned n = 0; n < r->nparts; n++)
+		r->part[n].number = n;
+	r->current = UINT_MAX;
 	while (!err && (i = earliest(r)) >= 0) {
-		struct part *p = &r->part[i];
-		struct op op = p->op[p->at++];
-		op.start_ns += p->shift_ns;
-		op.file = file_on_host(r, p, op.file);
-		if ((unsigned)i != r->current)
-			err = announce(r, i, to);
+		err = put_one(r, &r->part[i], to);
 		if (!err)
-			err = sink_put(to, &op);
-		if (!err)
-			err = refill(p);
+			err = refill(&r->part[i]);
 	}
 	return err;
 }
@@ -482,6 +531,7 @@ void replay_close(struct replay *r)
 		r->part[i].source->ops->close(r->part[i].source);
 		free(r->part[i].op);
 		map_fini(&r->part[i].files);
+		map_fini(&r->part[i].runs);
 	}
 	for (unsigned i = 0; i < r->ninputs; i++)
 		input_close(r->input[i]);

@@ -22,6 +22,12 @@ int input_open_small(struct input **out, const char *path);
 /* Whether both are the same file. Pipes never are. */
 bool input_same(const struct input *a, const struct input *b);
 
+/* Whether it is the file at that path; NULL and "-" are none. */
+bool input_is(const struct input *in, const char *path);
+
+/* Whether it ended where it could not be read on, which has been said. */
+bool input_failed(const struct input *in);
+
 /* The same of bytes in memory, which are borrowed. 0 or -ENOMEM. */
 int input_memory(struct input **out, const void *bytes, size_t len);
 

@@ -27,8 +27,10 @@ struct replay_inputs {
 	bool missing; /* some that belong to these are not there, said which */
 };
 
-/* Open the files that words name, as replay_open() does; in is on the heap. */
-int replay_files(struct replay_inputs *inputs, char *const *word, unsigned n);
+/* Open the files that words name, as replay_open() does, none of which may be what is to
+ * be written; in is on the heap. */
+int replay_files(struct replay_inputs *inputs, const struct options *o, char *const *word,
+	unsigned n);
 int replay_open_inputs(struct replay **out, const struct options *o, struct names *names,
 	const struct replay_inputs *inputs);
 

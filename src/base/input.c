@@ -24,7 +24,7 @@ struct input {
 	uint64_t lines, time_ns;
 	dev_t dev; /* and inode, of a file */
 	ino_t ino;
-	bool eof, cut, skip_rest;
+	bool eof, cut, skip_rest, failed;
 };
 
 static int input_new(struct input **out, const char *name)
@@ -87,6 +87,19 @@ int input_open_small(struct input **out, const char *path)
 bool input_same(const struct input *a, const struct input *b)
 {
 	return a->ino && a->ino == b->ino && a->dev == b->dev;
+}
+
+bool input_is(const struct input *in, const char *path)
+{
+	struct stat st;
+
+	return in->ino && path && strcmp(path, "-") && !stat(path, &st) &&
+	       st.st_ino == in->ino && st.st_dev == in->dev;
+}
+
+bool input_failed(const struct input *in)
+{
+	return in->failed;
 }
 
 int input_memory(struct input **out, const void *bytes, size_t len)
@@ -168,8 +181,14 @@ static int fill(struct input *in)
 	size_t want = in->cap - in->end < ONCE ? in->cap - in->end : ONCE;
 	while ((n = read(in->fd, in->buf + in->end, want)) < 0 && errno == EINTR)
 		;
-	if (n < 0)
+	if (n < 0 && !in->before && !in->end)
 		return diag_err(errno, "cannot read %s", in->name);
+	/* What came before it is as true as if it ended here. */
+	in->failed = n < 0;
+	if (n < 0) {
+		diag_err(errno, "cannot read %s any further", in->name);
+		n = 0;
+	}
 	in->eof = n == 0;
 	in->end += n;
 	return n > 0;
@@ -219,7 +238,7 @@ int input_rest(struct input *in, char **text, size_t *len)
 	all[n] = 0;
 	*text = all;
 	*len = n;
-	return got;
+	return in->failed ? -EIO : got;
 }
 
 ssize_t input_head(struct input *in, const char **head)

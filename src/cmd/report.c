@@ -54,7 +54,8 @@ static int pace_put(struct sink *sink, const struct op *op)
 	 */
 	if (end > w->due_ns && (end - w->due_ns) / every > MAX_GAP)
 		w->due_ns = end - end % every;
-	for (; !err && end >= w->due_ns; w->due_ns += every)
+	for (; !err && end >= w->due_ns && w->due_ns <= UINT64_MAX - every;
+		w->due_ns += every)
 		err = sink_tick(w->rows, w->due_ns);
 	return err ? err : sink_put(&w->session.fan, op);
 }

@@ -11,8 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row must fit into a block: a path may be 4 KiB, and 4 times that in two forms. */
-enum { BLOCK_SIZE = 256 << 10 };
+/* A row must fit into a block: a path may have LOG_NAME_MAX, and 4 times that in two
+ * forms. */
+enum { BLOCK_SIZE = 1 << 20 };
 #define SAFE_INTEGER ((INT64_C(1) << 53) - 2)
 
 /* Those that avro.h declares and does not define. */

@@ -269,7 +269,8 @@ static void set_run(struct rows *r, uint64_t n)
 
 	r->nrun = n < r->args.nruns ? n : r->args.nruns;
 	r->run = r->nrun < r->args.nruns ? &r->args.runs[n] : &unknown;
-	r->host = r->run->host;
+	/* One log of several runs tells hosts where they differ. */
+	r->host = r->args.nruns == 1 ? r->args.runs[0].host : r->run->host;
 }
 
 void rows_init(struct rows *r, const struct export_args *args)
@@ -283,8 +284,8 @@ bool rows_take(struct rows *r, const struct op *op)
 	switch (op->kind) {
 	case OP_RUN:
 		set_run(r, op->ret);
-		if (op->file && !*r->host)
-			r->host = names_get(r->args.names, op->file);
+		if (op->comm)
+			r->host = names_get(r->args.names, op->comm);
 		break;
 	case OP_LOST:
 		r->lost += op->ret;

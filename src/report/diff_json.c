@@ -115,7 +115,9 @@ static void put_run(
 
 	fprintf(out, ",\n \"%s\": ", key);
 	json_fast_path(o, in);
-	cJSON_AddStringToObject(o, "file", file);
+	json_uint(o, "lost", stats_totals(in->stats)->lost);
+	cJSON_AddBoolToObject(o, "complete", in->run->complete);
+	json_text(o, "file", file);
 	text = cJSON_PrintUnformatted(o);
 	fputs(text ? text : "null", out);
 	cJSON_free(text);

@@ -127,12 +127,12 @@ cJSON *json_run(const struct run *run)
 {
 	cJSON *o = cJSON_CreateObject(), *list;
 
-	cJSON_AddStringToObject(o, "id", run->id);
+	json_text(o, "id", run->id);
 	json_text(o, "host", run->host);
 	json_text(o, "kernel", run->kernel);
 	if (*run->boot_id)
 		json_text(o, "boot_id", run->boot_id);
-	cJSON_AddStringToObject(o, "backend", run->backend);
+	json_text(o, "backend", run->backend);
 	if (*run->why)
 		json_text(o, "backend_reason", run->why);
 	if (run->command) {
@@ -249,7 +249,7 @@ static void put_errors(FILE *out, const struct report_in *in)
 	fputs(",\n \"errors\": [", out);
 	for (size_t i = 0; i < n; i++) {
 		cJSON *o = cJSON_CreateObject();
-		cJSON_AddStringToObject(o, "call", names_call_name(in->names, f[i].call));
+		json_text(o, "call", names_call_name(in->names, f[i].call));
 		cJSON_AddStringToObject(o, "errno", errno_name(f[i].err, buf));
 		json_uint(o, "count", f[i].count);
 		fputs(i ? ",\n  " : "\n  ", out);

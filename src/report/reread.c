@@ -294,7 +294,12 @@ static int get_all(struct reread *r, const struct reread_args *a, const cJSON *t
 		while (i < NLAYERS && strcmp(op_layer_name(i), layer->string))
 			i++;
 		/* Layers of pages have no rows that all layers have. */
-		if (err || i == NLAYERS || i == LAYER_CACHE || i == LAYER_FAULT)
+		const bool pages = i == LAYER_CACHE || i == LAYER_FAULT;
+		if (pages || i == LAYER_NET)
+			diag("%s: of its layer %s %s is summed; logs are summed whole",
+				a->name, layer->string,
+				pages ? "nothing" : "only what all layers have");
+		if (err || i == NLAYERS || pages)
 			continue;
 		if (i == LAYER_BLOCK) {
 			void *sums = stats_layer_sums_of(a->into, i);

@@ -116,7 +116,7 @@ static void head(FILE *out, const struct report_in *in)
 	const struct run *run = in->run;
 	const struct view *v = in->view;
 	char what[4096] = "", shown[4096 + 16], tail[320], time[UNITS_LEN],
-	     state[64] = "", buf[16];
+	     by[3 * sizeof(run->backend)], state[64] = "", buf[16];
 	size_t at = 0;
 
 	if (*run->title)
@@ -139,7 +139,8 @@ static void head(FILE *out, const struct report_in *in)
 	else if (run->ended)
 		snprintf(state, sizeof(state), "exit %d   ", WEXITSTATUS(run->status));
 	snprintf(tail, sizeof(tail), "%s   %s%s, %s",
-		units_ns(time, run->elapsed_ns, UNITS_IEC), state, run->backend,
+		units_ns(time, run->elapsed_ns, UNITS_IEC), state,
+		units_elide(by, sizeof(by), run->backend, sizeof(by), v->text),
 		run->complete ? "complete" : "incomplete");
 	size_t width = v->width ? v->width : 80, used = strlen(tail) + 9;
 	units_elide(shown, sizeof(shown), what,

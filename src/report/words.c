@@ -149,7 +149,7 @@ void words_errors(FILE *out, const struct report_in *in, const struct row *row)
 		memcpy(sorted, f, n * sizeof(*f));
 		qsort(sorted, n, sizeof(*f), by_count);
 		for (size_t i = 0; i < n && i < 3; i++)
-			at += snprintf(text + at, sizeof(text) - at, "%s%s %s %s",
+			at += snprintf(text + at, sizeof(text) - at, "%s%.40s %s %s",
 				i ? ", " : " (",
 				names_call_name(in->names, sorted[i].call),
 				errno_name(sorted[i].err, name),

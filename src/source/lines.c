@@ -37,6 +37,12 @@ static size_t trimmed(const char *line, size_t len)
 static int take(struct lines *l, char *line, size_t len, struct sink *to)
 {
 	struct op op = { .file = 0 };
+	const struct op lost = { .kind = OP_LOST,
+		.ret = 1,
+		.start_ns = l->text.end_ns,
+		.dur_ns = OP_NO_TIME,
+		.offset = OP_NO_OFFSET,
+		.fd = -1 };
 	bool whole = len < INPUT_LINE_MAX || !input_cut(l->text.in);
 	bool plain = !memchr(line, 0, len);
 
@@ -52,7 +58,7 @@ static int take(struct lines *l, char *line, size_t len, struct sink *to)
 		text_bad(&l->text, !whole                  ? "a line too long"
 				   : input_cut(l->text.in) ? "the last line is cut"
 							   : l->why);
-		return 0;
+		return sink_put(to, &lost);
 	}
 	return got > 0 ? sink_put(to, &op) : got;
 }

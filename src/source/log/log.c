@@ -40,6 +40,7 @@ struct log_source {
 	uint64_t start_ns; /* of the command's first program */
 	uint64_t places, lost, lost_now;
 	uint64_t searched; /* bytes whose CRC was wrong */
+	uint64_t cut_ops;  /* of the next block, if that is cut off */
 	uint64_t next;     /* number of the block that comes next */
 	bool ended;        /* its last block was read: nothing is missing behind it */
 	bool over;         /* what else there is belongs to another log */
@@ -100,10 +101,20 @@ static ssize_t next_magic(struct log_source *s)
 {
 	const void *bytes;
 	ssize_t n = input_peek(s->in, INPUT_HEAD, &bytes);
+	if (n < 0)
+		return n;
 	const char *first = bytes, *p = memmem(first + 1, n - 1, LOG_MAGIC, 4);
 
 	/* Its first bytes may be the last ones that are here. */
 	return p ? p - first : n - 3;
+}
+
+/* The next one begins here and does not end: so much is not there. */
+static void note_cut(struct log_source *s, const struct head *h)
+{
+	if (h->number == s->next && h->before == s->seen && h->type == LOG_OPS &&
+		h->ops <= LOG_RECORDS_MAX)
+		s->cut_ops = h->ops;
 }
 
 /*
@@ -124,11 +135,15 @@ static int find_block(struct log_source *s, struct head *h, uint64_t *skipped)
 				return (int)n;
 			if (n == (ssize_t)(LOG_HEAD + h->stored) && crc_right(bytes, h))
 				return 1;
+			if (n < (ssize_t)(LOG_HEAD + h->stored))
+				note_cut(s, h);
 			s->searched += n;
 			skip = s->searched > SEARCH_MAX ? n : 0;
 		}
 		if (!skip)
 			skip = next_magic(s);
+		if (skip < 0)
+			return (int)skip;
 		input_skip(s->in, skip);
 		*skipped += skip;
 	}
@@ -310,7 +325,7 @@ static int log_step(struct source *base, struct sink *to)
 		return got;
 	if (skipped)
 		damage(s, got ? "damaged up to here" : "damaged or cut off up to here",
-			0);
+			got ? 0 : s->cut_ops);
 	if (!got)
 		return finish(s, to);
 	int err = read_block(s, &h, payload(s, &h), to);

@@ -4,6 +4,8 @@
 #include "strace.h"
 #include "iops/input.h"
 
+#include <string.h>
+
 #define DAY_NS (UINT64_C(86400) * 1000000000)
 
 /* The time of a line on one clock that only goes on. */
@@ -20,6 +22,9 @@ static void stream_time(struct stream *f)
 		if (l->time_ns + f->days_ns + DAY_NS / 2 < f->last_ns &&
 			f->days_ns < LINE_TIME_MAX)
 			f->days_ns += DAY_NS;
+		else if (l->time_ns + f->days_ns > f->last_ns + DAY_NS / 2 &&
+			 f->days_ns >= DAY_NS)
+			f->days_ns -= DAY_NS; /* of before that midnight */
 		f->time_ns = l->time_ns + f->days_ns;
 		break;
 	case CLOCK_DELTA:
@@ -80,6 +85,38 @@ static void sift_down(struct strace *s, unsigned i)
 	}
 }
 
+/* The one file that begins with a program: of the command, from which all others come. */
+static const struct stream *root(const struct strace *s)
+{
+	const struct stream *found = NULL;
+
+	for (unsigned i = 0; i < s->nlive; i++) {
+		const struct line *l = &s->live[i]->line;
+		if (l->clock != CLOCK_DAY || l->namelen != 6 ||
+			memcmp(l->name, "execve", 6) != 0)
+			continue;
+		if (found)
+			return NULL;
+		found = s->live[i];
+	}
+	return found;
+}
+
+/* Files that begin before it do so on the next day; clocks may be put back a little. */
+static void past_midnight(struct strace *s)
+{
+	const uint64_t little = DAY_NS / 12;
+	const struct stream *first = root(s);
+
+	for (unsigned i = 0; first && i < s->nlive; i++) {
+		struct stream *f = s->live[i];
+		if (f->line.clock != CLOCK_DAY || f->time_ns + little >= first->time_ns)
+			continue;
+		f->days_ns += DAY_NS;
+		f->time_ns += DAY_NS;
+	}
+}
+
 int streams_begin(struct strace *s)
 {
 	for (unsigned i = 0; i < s->nstreams; i++) {
@@ -90,6 +127,7 @@ int streams_begin(struct strace *s)
 		if (got)
 			s->live[s->nlive++] = f;
 	}
+	past_midnight(s);
 	for (unsigned i = s->nlive; i-- > 0;)
 		sift_down(s, i);
 	return 0;

@@ -99,15 +99,16 @@ static void prove(struct foresight *s)
 	sem_post(&s->proved);
 }
 
-/* false: another does, or nobody wants it. */
+/* false: another does, or nobody wants it, or it cannot be done. */
 static bool work(struct foresight *s)
 {
 	prove(s);
 	if (atomic_flag_test_and_set(&s->begun))
 		return false;
 	foresee(&s->texts);
+	const bool can = !s->texts.unarmed;
 	sem_post(&s->done);
-	return true;
+	return can;
 }
 
 static void *work_ahead(void *arg)
