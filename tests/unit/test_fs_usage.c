@@ -151,7 +151,8 @@ static void refused(void **state)
 		struct reader r;
 		print_message("# %s\n", bad[i]);
 		reader_text(&r, &source_fs_usage, bad[i], strlen(bad[i]));
-		assert_int_equal(r.n, 0);
+		assert_int_equal(r.n, 1);
+		assert_int_equal(r.op[0].kind, OP_LOST);
 		assert_true(r.run.damaged);
 		reader_done(&r);
 	}
@@ -159,7 +160,9 @@ static void refused(void **state)
 	static const char nul[] = "10:00:00  read\0  B=0x10  x\n\n   \n";
 	struct reader r;
 	reader_text(&r, &source_fs_usage, nul, sizeof(nul) - 1);
-	assert_int_equal(r.n, 0);
+	assert_int_equal(r.n, 1);
+	assert_int_equal(r.op[0].kind, OP_LOST);
+	assert_int_equal(r.op[0].ret, 1);
 	assert_true(r.run.damaged);
 	reader_done(&r);
 	reader_text(&r, &source_fs_usage, "\n  \n\r\n", 6);
