@@ -145,10 +145,58 @@ mkdir m real; echo abc >real/f
 if mount --bind real m 2>/dev/null; then
 	"$IOPS" run -b bpf --json -o p.json -- sh -c 'cd m && cat f >/dev/null'
 	is "a path through a bind mount" "$(json p.json '[r["read"]["bytes"] for r in j["by"]["file"] if r["path"] == "'"$DIR"'/m/f"]')" "[4]"
+	"$IOPS" run -b bpf --json -o p.json -- /usr/bin/python3 -c '
+for path in ("real/f", "m/f", "real/f") * 3: open(path, "rb", 0).read(4)'
+	is "paths of one file through two mounts" \
+		"$(json p.json 'sorted((r["path"].replace("'"$DIR"'/", ""), r["read"]["bytes"]) for r in j["by"]["file"] if r["path"].endswith("/f"))')" \
+		"[('m/f', 12), ('real/f', 24)]"
 	umount m
+	cat >mounts.py <<-'END'
+		import ctypes
+		c = ctypes.CDLL(None)
+		for i in range(6):
+		    for at in "m", "n":
+		        assert c.mount(b"real", at.encode(), None, 4096, None) == 0
+		        open(at + "/f", "rb", 0).read(4)
+		        assert c.umount2(at.encode(), 0) == 0
+	END
+	mkdir n
+	"$IOPS" run -b bpf --json -o p.json -- /usr/bin/python3 mounts.py
+	is "a mount that lies where another one lay" \
+		"$(json p.json 'sorted((r["path"].replace("'"$DIR"'/", ""), r["read"]["bytes"]) for r in j["by"]["file"] if r["path"].endswith("/f"))')" \
+		"[('m/f', 24), ('n/f', 24)]"
 else
 	skip "no mount here"
+	skip "no mount here"
+	skip "no mount here"
 fi
+
+# Files that lie in memory where others lay that are gone.
+cat >again.py <<'END'
+import ctypes, os, struct, sys, time
+def touch(path):
+    fd = os.open(path, os.O_RDWR | os.O_CREAT); os.write(fd, b"x"); os.close(fd)
+for i in range(200):
+    touch("%s/%d.x" % (sys.argv[1], i)); os.unlink("%s/%d.x" % (sys.argv[1], i))
+    if i % 2: time.sleep(.03)	# until the kernel gives the memory to others
+for i in range(200):
+    d = "%s/d%d" % (sys.argv[1], i)
+    os.mkdir(d); touch(d + "/y"); os.unlink(d + "/y"); os.rmdir(d)
+    if i % 2: time.sleep(.03)
+c = ctypes.CDLL(None)
+for i in range(20):
+    fd = c.eventfd(1, 0); os.read(fd, 8); os.close(fd)
+    fd = c.timerfd_create(1, 0); c.timerfd_settime(fd, 0, struct.pack("4q", 0, 0, 0, 1), None); os.read(fd, 8); os.close(fd)
+END
+mem=$(mktemp -d -p /dev/shm 2>/dev/null) || mem=$(mktemp -d -p .)
+taskset -c 0 "$IOPS" run -b bpf --json -o p.json -- /usr/bin/python3 again.py "$mem"
+rmdir "$mem"
+is "a file is not taken for one that lay there before" \
+	"$(json p.json '[sorted({r["write"]["operations"] for r in f}) + [len(f)] for f in ([r for r in j["by"]["file"] if end in r["path"]] for end in (".x", "/y"))]')" \
+	"[[1, 200], [1, 200]]"
+is "... nor one that has no name of its own" \
+	"$(json p.json 'sorted((r["path"], r["read"]["operations"]) for r in j["by"]["file"] if r["path"].startswith("anon_inode"))')" \
+	"[('anon_inode:[eventfd]', 20), ('anon_inode:[timerfd]', 20)]"
 
 # Who may not is told so; the command did not run.
 chmod 755 .

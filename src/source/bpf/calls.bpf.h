@@ -18,6 +18,7 @@ enum {
 	O_APPEND_BIT = 02000,
 	FMODE_STREAM_BIT = 0x200000,
 	VEC_MAX = 1024,
+	NR_MOVE_MOUNT = 429, /* everywhere */
 };
 
 /* enum syscall_form of iops/syscalls.h, which has too much else. */
@@ -36,6 +37,7 @@ enum form {
 
 #if defined(__TARGET_ARCH_x86)
 enum { NR_RENAME = 82, NR_RENAMEAT = 264, NR_RENAMEAT2 = 316 };
+enum { NR_MOUNT = 165, NR_UMOUNT = 166, NR_PIVOT_ROOT = 155 };
 static __always_inline bool is_compat(struct task_struct *task)
 {
 	return GET(task, thread_info.status) & TS_COMPAT;
@@ -66,6 +68,7 @@ static __always_inline void args_of(struct pt_regs *regs, bool compat, u64 arg[6
 }
 #else
 enum { NR_RENAME = -1, NR_RENAMEAT = 38, NR_RENAMEAT2 = 276 };
+enum { NR_MOUNT = 40, NR_UMOUNT = 39, NR_PIVOT_ROOT = 41 };
 static __always_inline bool is_compat(struct task_struct *task)
 {
 	return false;
@@ -504,11 +507,21 @@ static __always_inline void out_call(struct task_state *st, struct task_struct *
 	}
 }
 
+/* Calls of i386: rename(2), renameat(2), renameat2(2); mount(2) and its kin. */
+static __always_inline bool is_compat_rename(u32 nr)
+{
+	return nr == 38 || nr == 302 || nr == 353 || nr == 21 || nr == 22 || nr == 52 ||
+	       nr == 217 || nr == NR_MOVE_MOUNT;
+}
+
+/* Whether files have other names after a call than before it. */
 static __always_inline bool is_rename(u32 nr, bool compat)
 {
 	if (compat)
-		return nr == 38 || nr == 302 || nr == 353;
-	return nr == NR_RENAME || nr == NR_RENAMEAT || nr == NR_RENAMEAT2;
+		return is_compat_rename(nr);
+	return nr == NR_RENAME || nr == NR_RENAMEAT || nr == NR_RENAMEAT2 ||
+	       nr == NR_MOUNT || nr == NR_UMOUNT || nr == NR_PIVOT_ROOT ||
+	       nr == NR_MOVE_MOUNT;
 }
 
 #endif

@@ -49,7 +49,7 @@ const volatile struct fs_shape fs_shapes[SHAPES_ABIS][SHAPES_MAX] = {};
 
 /* Of each layer: records that found no room. */
 __u64 lost[NBPF_LAYERS];
-/* Goes up with every rename of anybody: names that were sent before may be wrong. */
+/* Goes up with every rename and mount of anybody: names that were sent may be wrong. */
 __u32 renames;
 /* Ids given to files. */
 __u32 files_named;
@@ -58,6 +58,21 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 8 << 20);
 } ring SEC(".maps");
+
+/*
+ * Which name of which file is meant. Memory is used again: for the next file all
+ * addresses may be those of one that is gone, and its number and the hash of its name may
+ * be, too.
+ */
+struct named {
+	struct dentry *dentry, *parent;
+	struct vfsmount *mnt;
+	struct inode *inode;
+	u64 name; /* its hash and length; of names without a hash, how they begin, too */
+	u64 ino, gone;
+	u32 generation, renames;
+	u32 id, pad; /* that it was given */
+};
 
 /* A task that is followed. */
 struct task_state {
@@ -74,10 +89,7 @@ struct task_state {
 	/* Files of its calls before, by descriptor: most often those of the next ones. */
 	struct {
 		struct file *file;
-		struct dentry *dentry;
-		struct inode *inode;
-		u32 id, renames;
-		u64 gone;
+		struct named of;
 	} last[4];
 	/* Of the call that is in flight, for fs.bpf.h. */
 	u32 early, early_flags;
@@ -99,15 +111,7 @@ struct {
 	__type(value, u8);
 } members SEC(".maps");
 
-/* Files that have been named: of which name the id is, and since which rename. */
-struct named {
-	struct dentry *dentry;
-	u64 hash_len;
-	u64 inode;
-	u32 id, renames;
-	u64 gone;
-};
-
+/* Files that have been named. */
 struct named_key {
 	u64 dentry, mnt;
 };
@@ -394,28 +398,63 @@ static __noinline u32 name_send(struct dentry *dentry, struct vfsmount *mnt)
 	return id;
 }
 
-/* The id of what lies at dentry on mnt; its name is sent if it was not yet. */
-static __always_inline u32 name_of(struct dentry *dentry, struct vfsmount *mnt)
+static __always_inline void identify(
+	struct named *of, struct dentry *dentry, struct vfsmount *mnt)
 {
-	struct named_key key = { (u64)dentry, (u64)mnt };
-	struct inode *inode = BPF_CORE_READ(dentry, d_inode);
-	struct named fresh = { dentry, BPF_CORE_READ(dentry, d_name.hash_len), (u64)inode,
-		0, renames, is_gone(dentry) };
+	struct inode *inode = GET(dentry, d_inode);
+	u64 begin = 0;
+
+	of->dentry = dentry;
+	of->parent = GET(dentry, d_parent);
+	of->mnt = mnt;
+	of->inode = inode;
+	of->name = GET(dentry, d_name.hash_len);
+	of->ino = GET(inode, i_ino);
+	of->gone = !GET(dentry, d_hash.pprev);
+	of->generation = GET(inode, i_generation);
+	of->renames = renames;
+	of->id = of->pad = 0;
+	/* Those of files that lie nowhere have none, and some share one inode. */
+	if (!GET(dentry, d_name.hash)) {
+		bpf_probe_read_kernel(&begin, sizeof(begin), GET(dentry, d_name.name));
+		of->name ^= begin;
+	}
+}
+
+static __always_inline bool is_same(struct named *a, struct named *b)
+{
+	return a->dentry == b->dentry && a->inode == b->inode && a->name == b->name &&
+	       a->ino == b->ino && a->generation == b->generation &&
+	       a->renames == b->renames && a->gone == b->gone && a->parent == b->parent &&
+	       a->mnt == b->mnt;
+}
+
+/* The id of a file by its name; the name is sent if it was not yet. */
+static __noinline u32 name_as(struct named *of)
+{
+	struct named_key key = { (u64)of->dentry, (u64)of->mnt };
 	struct named *n = bpf_map_lookup_elem(&named, &key);
 
-	if (n && n->hash_len == fresh.hash_len && n->inode == fresh.inode &&
-		n->renames == fresh.renames && n->gone == fresh.gone)
+	if (n && is_same(n, of))
 		return n->id;
-	fresh.id = name_send(dentry, mnt);
-	if (fresh.id)
-		bpf_map_update_elem(&named, &key, &fresh, BPF_ANY);
-	return fresh.id;
+	of->id = name_send(of->dentry, of->mnt);
+	if (of->id)
+		bpf_map_update_elem(&named, &key, of, BPF_ANY);
+	return of->id;
+}
+
+/* ... of what lies at dentry on mnt. */
+static __always_inline u32 name_of(struct dentry *dentry, struct vfsmount *mnt)
+{
+	struct named of;
+
+	identify(&of, dentry, mnt);
+	return name_as(&of);
 }
 
 static __always_inline u32 name_file(struct file *file)
 {
-	return name_of(
-		BPF_CORE_READ(file, f_path.dentry), BPF_CORE_READ(file, f_path.mnt));
+	return name_of(GET(file, f_path.dentry), GET(file, f_path.mnt));
 }
 
 /* The open file of a descriptor of a task, or NULL. */
@@ -434,20 +473,14 @@ static __always_inline struct file *file_of(struct task_struct *task, s32 fd)
 
 /* What an open file is like right now. */
 struct looked {
-	struct dentry *dentry;
-	struct inode *inode;
+	struct named of;
 	s64 pos;
 	u32 flags, mode;
-	bool gone;
 };
 
 static __always_inline void look(struct file *file, struct looked *v)
 {
-	struct dentry *d = GET(file, f_path.dentry);
-
-	v->dentry = d;
-	v->inode = GET(d, d_inode);
-	v->gone = !GET(d, d_hash.pprev);
+	identify(&v->of, GET(file, f_path.dentry), GET(file, f_path.mnt));
 	v->pos = GET(file, f_pos);
 	v->flags = GET(file, f_flags);
 	v->mode = GET(file, f_mode);
@@ -459,18 +492,13 @@ static __always_inline u32 file_id(
 {
 	u32 i = fd & 3;
 
-	if (file == st->last[i].file && v->dentry == st->last[i].dentry &&
-		renames == st->last[i].renames && st->last[i].id &&
-		v->gone == st->last[i].gone && v->inode == st->last[i].inode)
-		return st->last[i].id;
-	st->last[i].gone = v->gone;
+	if (file == st->last[i].file && st->last[i].of.id &&
+		is_same(&st->last[i].of, &v->of))
+		return st->last[i].of.id;
+	v->of.id = name_as(&v->of);
 	st->last[i].file = file;
-	st->last[i].dentry = v->dentry;
-	st->last[i].inode = v->inode;
-	st->last[i].renames = renames;
-	u32 id = name_of(v->dentry, BPF_CORE_READ(file, f_path.mnt));
-	st->last[i].id = id;
-	return id;
+	st->last[i].of = v->of;
+	return v->of.id;
 }
 
 #endif
