@@ -194,6 +194,16 @@ fd = os.open("bind/new", os.O_RDWR | os.O_CREAT); os.write(fd, b"x" * 8192); os.
 umount bind
 is "a file has one name" "$(json n.json '[(f["path"], f["dirtied"], f["written"]) for f in j["layers"]["cache"]["by"]["file"] if f["path"].endswith("/new")]')" "[('$DIR/bind/new', 2, 2)]"
 
+# Files that lie where others lay that are gone, with their numbers.
+taskset -c 0 "$IOPS" trace --layers cache -o g.json -- /usr/bin/python3 -c '
+import os, time
+for i in range(200):
+    if i % 2: time.sleep(.03)	# until the kernel gives the memory to others
+    fd = os.open("m/%d.x" % i, os.O_RDWR | os.O_CREAT); os.write(fd, b"x" * 4096); os.pread(fd, 4096, 0); os.close(fd); os.unlink("m/%d.x" % i)'
+is "one file is not taken for another" \
+	"$(json g.json '(lambda f: (len(f), {(r["added"], r["dirtied"], r["hits"], r["dropped"]) for r in f}))([r for r in j["layers"]["cache"]["by"]["file"] if r["path"].endswith(".x")])')" \
+	"(200, {(1, 1, 1, 1)})"
+
 # Rows.
 "$IOPS" trace --layers cache,fault --plain -q -o rows -- /usr/bin/python3 reads.py m/data 3
 ok "streams: columns, words, sums" /usr/bin/python3 - <<'END'

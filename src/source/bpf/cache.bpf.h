@@ -75,7 +75,7 @@ struct cache_task {
 	u64 ahead; /* mapping that is being read ahead */
 	struct {
 		u64 mapping, inode;
-		u32 id, renames;
+		u32 generation, id, renames;
 		u8 alias;
 	} name; /* the last one that was looked for */
 	struct cache_run run[NRUNS];
@@ -91,7 +91,7 @@ struct {
 /* Who made the pages of a mapping dirty: their writeback is on its account. */
 struct cache_owner {
 	u64 inode;
-	u32 pid, tid, file;
+	u32 generation, pid, tid, file;
 	u8 alias;
 	char comm[16];
 };
@@ -273,6 +273,27 @@ static __always_inline u64 pick(u64 arg[6], s8 i)
 	return arg[5];
 }
 
+/* Whether the name that was looked for last is that of a mapping: another file may lie
+ * where it lay, with its number, but not of the same generation. */
+static __always_inline bool is_named(
+	struct cache_task *ct, u64 mapping, struct inode *inode)
+{
+	return ct->name.mapping == mapping && ct->name.inode == GET(inode, i_ino) &&
+	       ct->name.generation == GET(inode, i_generation) && ct->name.id &&
+	       ct->name.renames == renames;
+}
+
+static __always_inline void name_set(
+	struct cache_task *ct, u64 mapping, struct inode *inode, struct file *file)
+{
+	ct->name.mapping = mapping;
+	ct->name.inode = GET(inode, i_ino);
+	ct->name.generation = GET(inode, i_generation);
+	ct->name.renames = renames;
+	ct->name.alias = !file;
+	ct->name.id = file ? name_file(file) : name_inode(inode);
+}
+
 /* The id of a mapping's file: of the open one that the call is about, or of its inode. */
 __noinline int name_mapping(struct cache_task *ct, u64 mapping)
 {
@@ -280,25 +301,19 @@ __noinline int name_mapping(struct cache_task *ct, u64 mapping)
 	struct inode *inode = host_of(mapping);
 	volatile const struct call_shape *s;
 	struct file *file = NULL;
-	u64 arg[6], ino;
+	u64 arg[6];
 	u32 nr;
 
 	if (!ct)
 		return 0;
-	ino = GET(inode, i_ino);
-	if (ct->name.mapping == mapping && ct->name.inode == ino && ct->name.id &&
-		ct->name.renames == renames)
+	if (is_named(ct, mapping, inode))
 		return ct->name.id;
 	s = call_of(task, arg, &nr);
 	if (s && s->fd >= 0)
 		file = file_if(task, pick(arg, s->fd), mapping);
 	if (s && !file && s->fd2 >= 0)
 		file = file_if(task, pick(arg, s->fd2), mapping);
-	ct->name.mapping = mapping;
-	ct->name.inode = ino;
-	ct->name.renames = renames;
-	ct->name.alias = !file;
-	ct->name.id = file ? name_file(file) : name_inode(inode);
+	name_set(ct, mapping, inode, file);
 	return ct->name.id;
 }
 
@@ -315,6 +330,12 @@ static __always_inline void run_begin(struct cache_task *ct, struct cache_run *r
 	r->file = name_mapping(ct, mapping);
 	r->alias = ct->name.alias;
 	r->at_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline bool is_of(struct cache_run *r, u64 mapping, struct inode *inode)
+{
+	return r->mapping == mapping && r->inode == GET(inode, i_ino) &&
+	       r->generation == GET(inode, i_generation);
 }
 
 /* These pages: part of the run that they continue, or the beginning of a new one. */
@@ -337,8 +358,8 @@ __noinline int run_add(
 		return run_send(&alone, task);
 	}
 	tick = bpf_jiffies64();
-	if (r->pages && r->event == event && r->mapping == mapping && first <= r->next &&
-		first + 1 >= r->next && first >= r->first &&
+	if (r->pages && r->event == event && is_of(r, mapping, inode) &&
+		first <= r->next && first + 1 >= r->next && first >= r->first &&
 		tick - r->tick < CACHE_KEPT) {
 		r->pages += span;
 		if (first + span > r->next)

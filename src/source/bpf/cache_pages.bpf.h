@@ -155,10 +155,12 @@ int BPF_PROG(cache_dirty, struct folio *folio)
 		folio_pages(folio));
 	struct cache_owner o = {
 		.inode = GET(inode, i_ino),
+		.generation = GET(inode, i_generation),
 		.pid = bpf_get_current_pid_tgid() >> 32,
 		.tid = (u32)bpf_get_current_pid_tgid(),
 	}, *old = bpf_map_lookup_elem(&cache_owners, &key);
-	if (old && old->inode == o.inode && old->tid == o.tid && old->pid == o.pid)
+	if (old && old->inode == o.inode && old->generation == o.generation &&
+		old->tid == o.tid && old->pid == o.pid)
 		return 0;
 	o.file = name_mapping(ct, key);
 	o.alias = ct->name.alias;
@@ -237,7 +239,7 @@ static __always_inline bool write_owner(struct rec_cache *w, u64 mapping)
 	struct cache_owner *o = bpf_map_lookup_elem(&cache_owners, &mapping);
 	struct cache_task *ct = NULL;
 
-	if (o && o->inode == w->inode &&
+	if (o && o->inode == w->inode && o->generation == w->generation &&
 		(GET(task, flags) & PF_KERNEL || !cache_of(task))) {
 		w->head.pid = o->pid;
 		w->head.tid = o->tid;
@@ -269,6 +271,7 @@ int BPF_PROG(cache_bio_queue, struct bio___cache *bio)
 	if (!inode)
 		return 0;
 	w.rec.inode = GET(inode, i_ino);
+	w.rec.generation = GET(inode, i_generation);
 	if (!write_owner(&w.rec, (u64)BPF_CORE_READ(inode, i_mapping)))
 		return 0;
 	w.rec.dev = dev_of(inode);
@@ -279,7 +282,6 @@ int BPF_PROG(cache_bio_queue, struct bio___cache *bio)
 	w.rec.head.at_ns = bpf_ktime_get_ns();
 	w.rec.size = GET(inode, i_size);
 	w.rec.rdev = rdev_of(inode);
-	w.rec.generation = GET(inode, i_generation);
 	w.rec.first = index;
 	w.rec.pages = w.rec.span =
 		((u64)GET(bio, bi_iter.bi_size) + (1 << page_shift) - 1) >> page_shift;

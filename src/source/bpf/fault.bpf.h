@@ -104,15 +104,8 @@ static __always_inline void name_mapped(struct cache_task *ct, struct file *file
 
 	if ((u64)GET(file, f_mapping) != ct->fault.mapping)
 		return;
-	u64 ino = GET(inode, i_ino);
-	if (ct->name.mapping == ct->fault.mapping && ct->name.inode == ino &&
-		ct->name.id && ct->name.renames == renames && !ct->name.alias)
-		return;
-	ct->name.mapping = ct->fault.mapping;
-	ct->name.inode = ino;
-	ct->name.renames = renames;
-	ct->name.alias = 0;
-	ct->name.id = name_file(file);
+	if (!is_named(ct, ct->fault.mapping, inode) || ct->name.alias)
+		name_set(ct, ct->fault.mapping, inode, file);
 }
 
 static __always_inline int fault_done(struct fault_data *ctx, u32 major)
