@@ -127,6 +127,12 @@ if mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0,nodiscard "$LOOP" 2>/d
 		"$(b k.json "f['$DIR/mnt/d/b']['write']['bytes'], [p['command'] for p in b['by']['process'] if p['write']['bytes'] >= 1228800]")" "(1228800, ['dd'])"
 	is "... every bio has its time, merged or not" \
 		"$(b k.json 'b["latency_ns"]["q2c"]["count"] - sum(b["queued"][c]["operations"] for c in ("read", "write", "flush", "discard")) - b["split"], b["latency_ns"]["d2c"]["count"] - b["completed"]["all"]["operations"]')" "(0, 0)"
+	# The other one begins when ours is written, and is over before ours is.
+	mkfifo begin over
+	(read -r _ <begin; dd if=/dev/zero of=mnt/e bs=1M count=4 conv=notrunc,fsync 2>/dev/null; echo >over) &
+	trace x.json -- sh -c 'echo x >mnt/e; sync mnt/e; if [ -e begin ]; then echo >begin; read -r _ <over; rm begin; fi'
+	wait $!
+	is "what another one writes to the file later is not ours" "$(b x.json "0 < f['$DIR/mnt/e']['write']['bytes'] <= 4096")" True
 	mv mnt/d/b mnt/c
 	trace o.json -- dd if=/dev/zero of=mnt/c bs=8k count=20 oflag=direct conv=notrunc
 	is "direct I/O: the file by its name of now" "$(b o.json "n(f['$DIR/mnt/c']['write'])")" "(20, 163840)"

@@ -204,6 +204,13 @@ is "one file is not taken for another" \
 	"$(json g.json '(lambda f: (len(f), {(r["added"], r["dirtied"], r["hits"], r["dropped"]) for r in f}))([r for r in j["layers"]["cache"]["by"]["file"] if r["path"].endswith(".x")])')" \
 	"(200, {(1, 1, 1, 1)})"
 
+# What another process writes into a file later is not of those that are traced.
+mkfifo begin over
+(read -r _ <begin; dd if=/dev/zero of=m/e bs=1M count=4 conv=notrunc,fsync 2>/dev/null; echo >over) &
+"$IOPS" trace --layers cache -o e.json -- sh -c 'echo x >m/e; sync m/e; echo >begin; read -r _ <over'
+is "what another one writes to the file later is not ours" \
+	"$(json e.json '[(f["dirtied"], f["written"]) for f in j["layers"]["cache"]["by"]["file"] if f["path"].endswith("/e")]')" "[(1, 1)]"
+
 # Rows.
 "$IOPS" trace --layers cache,fault --plain -q -o rows -- /usr/bin/python3 reads.py m/data 3
 ok "streams: columns, words, sums" /usr/bin/python3 - <<'END'

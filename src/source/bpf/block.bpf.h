@@ -457,17 +457,21 @@ int BPF_PROG(block_dirty, struct folio *folio, struct address_space *mapping)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	bool self = (u32)task->tgid == filter.self;
-
-	if (!self && (!traced(task) || task->flags & TASK_KTHREAD))
-		return 0;
 	struct inode *inode = mapping ? mapping->host : NULL;
-	if (!inode)
+
+	/* The kernel's own threads only put off what others have written. */
+	if (!inode || (!self && task->flags & TASK_KTHREAD))
 		return 0;
 	struct dirt *was = dirt_of(inode);
 	if (was && was->tid == (u32)task->pid)
 		return 0;
 	struct dirt_key key = { BPF_CORE_READ(inode, i_ino),
 		BPF_CORE_READ(inode, i_sb, s_dev) };
+	if (!self && !is_ours(task)) { /* from now on it is theirs */
+		if (was)
+			bpf_map_delete_elem(&block_dirt, &key);
+		return 0;
+	}
 	struct dirt who = { task->tgid, task->pid, task->real_parent->tgid };
 	bpf_probe_read_kernel(who.comm, sizeof(who.comm), task->comm);
 	bpf_map_update_elem(&block_dirt, &key, &who, BPF_ANY);

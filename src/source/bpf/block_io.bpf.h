@@ -235,14 +235,20 @@ static __always_inline struct dirt *dirt_of(struct inode *inode)
 	return bpf_map_lookup_elem(&block_dirt, &key);
 }
 
+/* Whether what this task does is on the account of one that is traced. */
+static __always_inline bool is_ours(struct task_struct *task)
+{
+	return traced(task) ||
+	       (!filter.all && member(task->tgid)); /* threads of io_uring */
+}
+
 /* Whose a bio is that the running task queues. false: none of ours. */
 static __always_inline bool bio_owner(
 	struct bio *bio, struct inode *inode, struct dirt *who)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 pid = task->tgid;
-	bool mine =
-		traced(task) || (!filter.all && member(pid)); /* threads of io_uring */
+	bool mine = is_ours(task);
 
 	if (inode && bio->bi_opf & 1 && (!mine || task->flags & TASK_KTHREAD)) {
 		struct dirt *d = dirt_of(inode);

@@ -141,6 +141,18 @@ int BPF_PROG(cache_add, struct folio *folio)
 	return 0;
 }
 
+/* Another one writes, who is not traced: from now on what is dirty is theirs. */
+static __always_inline void disown(struct task_struct *task, u64 mapping)
+{
+	if (!mapping || !bpf_map_lookup_elem(&cache_owners, &mapping))
+		return;
+	/* The kernel's own threads only put off what others have written. */
+	if (GET(task, flags) & PF_KTHREAD_BIT)
+		return;
+	if (filter.all || !member(bpf_get_current_pid_tgid() >> 32))
+		bpf_map_delete_elem(&cache_owners, &mapping);
+}
+
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(cache_dirty, struct folio *folio)
 {
@@ -148,6 +160,8 @@ int BPF_PROG(cache_dirty, struct folio *folio)
 	struct cache_task *ct = cache_of(task);
 	u64 key = mapping_of(folio);
 
+	if (!ct)
+		disown(task, key);
 	if (!ct || !key)
 		return 0;
 	struct inode *inode = host_of(key);
