@@ -34,6 +34,10 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		f = [(r["path"], r["offset"]) for r in uring if r["call"] == "io_uring:WRITE_FIXED"]
 		assert f == [(sys.argv[1] + "/file", i * 2048) for i in range(7)], f
 	END
+	"$IOPS" run -b bpf --json -o u.json -- "$HELP/moved"
+	is "a directory that io_uring renames" \
+		"$(json u.json 'sorted((r["path"].replace("'"$DIR"'/", ""), r["write"]["bytes"]) for r in j["by"]["file"] if r["write"]["operations"])')" \
+		"[('u1/f', 3), ('u2/f', 12)]"
 else
 	skip "io_uring is not allowed here"
 fi

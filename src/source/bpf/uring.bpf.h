@@ -64,6 +64,7 @@ enum {
 	UR_WRITE = 23,
 	UR_SEND = 26,
 	UR_RECV = 27,
+	UR_RENAMEAT = 35,
 	UR_SEND_ZC = 47,
 	UR_READ_MULTISHOT = 49,
 	UR_FIXED_FILE = 1,
@@ -174,6 +175,22 @@ static __always_inline void uring_tell(
 	out->opened = 0;
 	__builtin_memset(out->pad, 0, sizeof(out->pad));
 	give(out);
+}
+
+/*
+ * Of whatever ring: names are other ones now. A request that asks for no completion is
+ * not told of; then only the names below a directory that it moved are old ones.
+ */
+SEC("tp_btf/io_uring_complete")
+int BPF_PROG(on_uring_renamed, struct io_ring_ctx *rings, struct io_kiocb *req,
+	struct io_uring_cqe *cqe)
+{
+	if (!req || GET(req, opcode) != UR_RENAMEAT)
+		return 0;
+	/* Before 5.19 the result lies elsewhere: one that failed counts there too. */
+	if (!bpf_core_field_exists(req->cqe) || GET(req, cqe.res) == 0)
+		__sync_fetch_and_add(&renames, 1);
+	return 0;
 }
 
 /* Since 6.15 the completion is passed as it is, before in parts. */
