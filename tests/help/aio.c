@@ -35,7 +35,7 @@ static void go(struct iocb *cb, int n)
 int main(int argc, char **argv)
 {
 	static char buf[BATCH][4096];
-	struct iovec v[2] = { { buf[0], 100 }, { buf[1], 50 } };
+	struct iovec v[2] = { { buf[0], 100 }, { buf[1], 50 } }, many[32];
 	struct iocb cb[BATCH];
 	int fd = argc > 1 ? open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600) : -1;
 
@@ -57,7 +57,12 @@ int main(int argc, char **argv)
 		.aio_buf = (unsigned long)v, .aio_nbytes = 2 };
 	cb[1] = (struct iocb){ .aio_lio_opcode = IOCB_CMD_FSYNC, .aio_fildes = fd };
 	go(cb, 2);
-	printf("{\"aio:pwrite\": [40, 40000], \"aio:pread\": [40, %d], \"aio:pwritev\": [1, 150], "
+	for (int i = 0; i < 32; i++)
+		many[i] = (struct iovec){ buf[0], 100 };
+	cb[0].aio_buf = (unsigned long)many;
+	cb[0].aio_nbytes = 32;
+	go(cb, 1);
+	printf("{\"aio:pwrite\": [40, 40000], \"aio:pread\": [40, %d], \"aio:pwritev\": [2, 3350], "
 	       "\"aio:fsync\": [1, 0]}\n", 40000);
 	return 0;
 }

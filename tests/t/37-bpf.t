@@ -50,10 +50,27 @@ if "$HELP/aio" file >/dev/null 2>&1; then
 		got = {r["call"]: [sum(r[k]["operations"] for k in ("read", "write", "sync") if k in r), r["read"]["bytes"] + r["write"]["bytes"]]
 		       for r in j["by"]["call"] if r["call"].startswith("aio")}
 		assert got == want, (got, want)
+		assert all(r[k]["requested_bytes"] == r[k]["bytes"] for r in j["by"]["call"] if r["call"] == "aio:pwritev" for k in ["write"])
 	END
 else
 	skip "Linux AIO is not allowed here"
 fi
+
+# Vectors of any length, in each of several messages.
+cat >vectors.py <<'END'
+import ctypes, socket
+class iovec(ctypes.Structure): _fields_ = [("base", ctypes.c_void_p), ("len", ctypes.c_size_t)]
+class mmsghdr(ctypes.Structure): _fields_ = [("name", ctypes.c_void_p), ("namelen", ctypes.c_uint), ("iov", ctypes.c_void_p),
+    ("iovlen", ctypes.c_size_t), ("control", ctypes.c_void_p), ("controllen", ctypes.c_size_t), ("flags", ctypes.c_size_t), ("len", ctypes.c_size_t)]
+c, buf = ctypes.CDLL(None), ctypes.create_string_buffer(10)
+v = (iovec * 12)(*[(ctypes.addressof(buf), 10)] * 12)
+m = (mmsghdr * 3)(*[(None, 0, ctypes.addressof(v), 12)] * 3)
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+assert c.sendmmsg(a.fileno(), m, 3, 0) == 3
+END
+"$IOPS" run -b bpf --json -o v.json -- /usr/bin/python3 vectors.py
+is "all that vectors of messages ask for" \
+	"$(json v.json '[(r["write"]["bytes"], r["write"]["requested_bytes"]) for r in j["by"]["call"] if r["call"] == "sendmmsg"]')" "[(360, 360)]"
 
 # Attached to, the target has no tracer, and is not stopped once. On a machine that is
 # busy with others the reader may come too late for once.

@@ -24,7 +24,7 @@ struct aio_event {
 	s64 res, res2;
 };
 
-enum { AIO_MAX = 4096, AIO_PREADV = 7, AIO_PWRITEV = 8, AIO_VECS = 16 };
+enum { AIO_MAX = 4096, AIO_PREADV = 7, AIO_PWRITEV = 8 };
 
 struct aio_key {
 	u64 iocb, pid;
@@ -65,15 +65,8 @@ static long aio_submit_step(u32 i, void *arg)
 	r.fd = cb.fd;
 	r.op = cb.op;
 	r.tid = (u32)id;
-	if (cb.op == AIO_PREADV || cb.op == AIO_PWRITEV) {
-		r.want = 0;
-		for (u32 k = 0; k < AIO_VECS && k < cb.nbytes; k++) {
-			u64 v[2] = {};
-			bpf_probe_read_user(
-				v, sizeof(v), (void *)(cb.buf + k * sizeof(v)));
-			r.want += v[1];
-		}
-	}
+	if (cb.op == AIO_PREADV || cb.op == AIO_PWRITEV)
+		r.want = vec_sum(cb.buf, cb.nbytes, 0);
 	struct file *file = file_of(task, cb.fd);
 	if (file)
 		r.id = name_file(file);

@@ -355,39 +355,24 @@ static __noinline int out_path(struct task_state *st, u64 ret, u64 now, u32 abi,
 	return 0;
 }
 
+/* An array of messages, of a size by the ABI: the sums of their iovecs use the scratch.
+ */
+struct mmsg_at {
+	u64 at;
+	u32 n, narrow;
+};
+
 static long mmsg_step(u32 i, void *arg)
 {
 	struct call_scratch *s = call_scratch_get();
+	struct mmsg_at *m = arg;
 
-	if (!s || i >= s->n || i >= REC_MMSG_MAX)
+	if (!s || i >= m->n || i >= REC_MMSG_MAX)
 		return 1;
-	u32 got = 0, narrow = s->narrow;
-	u64 at = *(u64 *)arg + i * (narrow ? 32 : 64);
-	u64 sum = 0;
+	u32 got = 0, narrow = m->narrow;
+	u64 at = m->at + i * (narrow ? 32 : 64);
 	bpf_probe_read_user(&got, sizeof(got), (void *)(at + (narrow ? 28 : 56)));
-	u64 base, n;
-	if (narrow) {
-		u32 v[4] = {};
-		bpf_probe_read_user(v, sizeof(v), (void *)at);
-		base = v[2];
-		n = v[3];
-		for (int k = 0; k < 8 && k < n; k++) {
-			u32 w[2] = {};
-			bpf_probe_read_user(w, sizeof(w), (void *)(base + k * 8));
-			sum += w[1];
-		}
-	} else {
-		u64 v[4] = {};
-		bpf_probe_read_user(v, sizeof(v), (void *)at);
-		base = v[2];
-		n = v[3];
-		for (int k = 0; k < 8 && k < n; k++) {
-			u64 w[2] = {};
-			bpf_probe_read_user(w, sizeof(w), (void *)(base + k * 16));
-			sum += w[1];
-		}
-	}
-	s->mmsg.msg[i & (REC_MMSG_MAX - 1)].asked = sum;
+	s->mmsg.msg[i & (REC_MMSG_MAX - 1)].asked = msg_sum(at, narrow);
 	s->mmsg.msg[i & (REC_MMSG_MAX - 1)].got = got;
 	return 0;
 }
@@ -404,7 +389,7 @@ static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi,
 	fill(&c, st, task, s, ret, now);
 	fill_fd(&c, st, task, s);
 	c.head.type = REC_MMSG;
-	u64 bits = arg_at(st, s->flags), at = st->arg[1];
+	u64 bits = arg_at(st, s->flags);
 	struct rec_mmsg *r = &sc->mmsg;
 	__builtin_memcpy(&r->call, &c, sizeof(c));
 	r->call.flags |= (bits & MSG_PEEK_BIT ? REC_F_PEEK : 0);
@@ -417,9 +402,8 @@ static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi,
 		return 0;
 	r->n = n;
 	r->pad = 0;
-	sc->n = n;
-	sc->narrow = abi;
-	bpf_loop(n, mmsg_step, &at, 0);
+	struct mmsg_at m = { st->arg[1], n, abi };
+	bpf_loop(n, mmsg_step, &m, 0);
 	send(BPF_CALLS, sc, sizeof(struct rec_call) + 8 + n * 8);
 	return 0;
 }
