@@ -219,6 +219,41 @@ is "... nor one that has no name of its own" \
 	"$(json p.json 'sorted((r["path"], r["read"]["operations"]) for r in j["by"]["file"] if r["path"].startswith("anon_inode"))')" \
 	"[('anon_inode:[eventfd]', 20), ('anon_inode:[timerfd]', 20)]"
 
+# Where a table of the kernel's has no room left, what is not seen for that is told as lost.
+cat >full.py <<'END'
+import ctypes, os, struct, subprocess, sys, time
+NR = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
+c = ctypes.CDLL(None, use_errno=True)
+def bpf(cmd, attr):
+    attr = ctypes.create_string_buffer(attr, 128)
+    r = c.syscall(NR, cmd, attr, 128)
+    return r if r >= 0 else -ctypes.get_errno(), attr.raw
+def last(name):	# the newest table of that name: as our iops is the one that began last
+    id, found = 0, None
+    while True:
+        r, out = bpf(12, struct.pack("I", id))	# BPF_MAP_GET_NEXT_ID
+        if r < 0: return found
+        id = struct.unpack_from("I", out, 4)[0]
+        fd, _ = bpf(14, struct.pack("I", id))	# BPF_MAP_GET_FD_BY_ID
+        if fd < 0: continue
+        info = ctypes.create_string_buffer(128)
+        bpf(15, struct.pack("IIQ", fd, 80, ctypes.addressof(info)))	# BPF_OBJ_GET_INFO_BY_FD
+        if info.raw[24:40].split(b"\0")[0] == name.encode(): found = fd, struct.unpack_from("4I", info.raw, 8)
+fd, (key, value, entries, _) = last(sys.argv[1])
+k, v = ctypes.create_string_buffer(key), ctypes.create_string_buffer(value)
+for i in range(entries):
+    struct.pack_into("I", k, 0, 1 << 30 | i)	# no process, and where no bio lies
+    bpf(2, struct.pack("IIQQQ", fd, 0, ctypes.addressof(k), ctypes.addressof(v), 0))	# BPF_MAP_UPDATE_ELEM
+END
+full() {	# layer table command...: how much was lost
+	layer=$1 table=$2; shift 2
+	"$IOPS" trace --layers "$layer" -o t.json -- sh -c '/usr/bin/python3 full.py "$0"; "$@"' "$table" "$@" >/dev/null 2>&1
+	json t.json 'j["run"]["lost"] > 0'
+}
+is "a process for which there is no room" "$(full fs members sh -c "sleep 0.2 & sleep 0.2 & sleep 0.2 & wait")" True
+is "a request for which there is no room" "$(full block block_ios dd if=/dev/zero of=direct bs=4096 count=4 conv=fsync)" True
+is "pages on their way for which there is no room" "$(full cache cache_writes dd if=/dev/zero of=direct bs=4096 count=4 conv=fsync)" True
+
 # Who may not is told so; the command did not run.
 chmod 755 .
 setpriv --reuid 65534 --clear-groups "$IOPS" run -b bpf -- touch never >no.out 2>&1

@@ -82,8 +82,9 @@ struct block_io {
 	u8 skip, flush, merged, wide;
 };
 
+/* None goes before its end for lack of room: one that finds none is told as lost. */
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
 	__type(key, u64);
 	__type(value, struct block_io);

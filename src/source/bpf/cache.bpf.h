@@ -104,13 +104,14 @@ struct {
 	__type(value, struct cache_owner);
 } cache_owners SEC(".maps");
 
-/* Writes of pages that are on their way to the disk, by bio. */
+/* Writes of pages that are on their way to the disk, by bio. None goes before its end for
+ * lack of room: one that finds none is told as lost. */
 struct cache_write {
 	struct rec_cache rec;
 };
 
 struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
 	__type(key, u64);
 	__type(value, struct cache_write);

@@ -91,14 +91,16 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!mine || !mine->traced || (!filter.follow && !thread))
 		return 0;
 	st = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!st)
+	if (!st) { /* all that it will do */
+		lose(BPF_LIFE);
 		return 0;
+	}
 	st->traced = 1;
 	st->fresh = 0;
 	account_begin(st, child);
 	u8 one = 1;
-	if (!thread)
-		bpf_map_update_elem(&members, &pid, &one, BPF_ANY);
+	if (!thread && bpf_map_update_elem(&members, &pid, &one, BPF_ANY))
+		lose(BPF_LIFE);
 	struct rec_life *r = life(REC_FORK, child);
 	if (r) {
 		r->other = mypid;
@@ -192,6 +194,8 @@ int on_each(struct bpf_iter__task *ctx)
 		return 0;
 	struct task_state *st =
 		bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!st)
+		lose(BPF_LIFE);
 	if (st && !st->traced) {
 		st->fresh = 1;
 		st->traced = 1;
