@@ -192,6 +192,23 @@ else
 	skip "no mount here"
 fi
 
+# A call is about what its descriptor was when it began, whatever becomes of that.
+cat >changed.py <<'END'
+import os, threading, time
+a, b = os.pipe()
+f = os.open("plain", os.O_RDWR | os.O_CREAT)
+t = threading.Thread(target=os.read, args=(a, 100)); t.start()
+time.sleep(.3)
+os.dup2(f, a)
+os.write(b, b"x" * 77)
+t.join()
+END
+"$IOPS" run -b bpf --json -o p.json -- /usr/bin/python3 changed.py
+is "a descriptor that becomes another file during a call" \
+	"$(json p.json '[r["path"].startswith("pipe:") for r in j["by"]["file"] if r["read"]["bytes"] == 77]')" "[True]"
+"$IOPS" trace --layers fs --plain -q -o changed -- /usr/bin/python3 changed.py >/dev/null 2>&1
+is "... and its row" "$(cat changed/fs/*.csv | grep ',read,' | grep -c ',plain\|/plain')" 0
+
 # Files that lie in memory where others lay that are gone.
 cat >again.py <<'END'
 import ctypes, os, struct, sys, time

@@ -197,12 +197,17 @@ struct side {
 	u8 placed;
 };
 
-/* Where a call read or wrote, after it has; at: what an argument says, or 0. */
-static __always_inline void side_of(
-	struct task_state *st, struct task_struct *task, s32 fd, struct side *out)
+static __always_inline void files_begin(struct task_state *st, struct task_struct *task,
+	volatile const struct call_shape *s)
 {
-	struct file *file = file_of(task, fd);
+	st->file[0] = s->fd >= 0 ? file_of(task, (s32)arg_at(st, s->fd)) : NULL;
+	st->file[1] = s->form == F_TWO ? file_of(task, (s32)arg_at(st, s->fd2)) : NULL;
+}
 
+/* Where a call read or wrote, after it has. */
+static __always_inline void side_of(
+	struct task_state *st, struct file *file, s32 fd, struct side *out)
+{
 	out->id = 0;
 	out->position = 0;
 	out->flags = REC_F_STREAM;
@@ -239,18 +244,18 @@ static __always_inline void fill(struct rec_call *r, struct task_state *st,
 }
 
 /* One file, by descriptor. */
-static __always_inline void fill_fd(struct rec_call *r, struct task_state *st,
+static __always_inline struct file *fill_fd(struct rec_call *r, struct task_state *st,
 	struct task_struct *task, volatile const struct call_shape *s)
 {
 	struct side v;
-	s32 fd = s->form == F_OPEN || (s->form == F_NEWFD && r->ret > 0)
-			 ? (s32)r->ret
-			 : (s32)arg_at(st, s->fd);
+	bool made = s->form == F_OPEN || (s->form == F_NEWFD && r->ret > 0);
+	s32 fd = made ? (s32)r->ret : (s32)arg_at(st, s->fd);
 
 	if (s->fd < 0 && s->form != F_OPEN && s->form != F_NEWFD)
-		return;
+		return NULL;
+	struct file *file = made ? file_of(task, fd) : st->file[0];
 	r->fd = fd;
-	side_of(st, task, fd, &v);
+	side_of(st, file, fd, &v);
 	r->head.file = v.id;
 	r->flags = v.flags;
 	r->position = v.position;
@@ -261,13 +266,12 @@ static __always_inline void fill_fd(struct rec_call *r, struct task_state *st,
 		if (off != -1) {
 			r->position = off;
 			r->placed = 1;
-			if (s->writes && v.flags & REC_F_APPEND && r->ret > 0) {
-				struct file *file = file_of(task, fd);
+			if (s->writes && v.flags & REC_F_APPEND && r->ret > 0)
 				r->position =
 					BPF_CORE_READ(file, f_inode, i_size) - r->ret;
-			}
 		}
 	}
+	return file;
 }
 
 static __always_inline void out_two(struct task_state *st, struct task_struct *task,
@@ -283,7 +287,7 @@ static __always_inline void out_two(struct task_state *st, struct task_struct *t
 	r.one.counted = count;
 	r.one.want = arg_at(st, s->size);
 	r.one.fd = (s32)arg_at(st, s->fd);
-	side_of(st, task, r.one.fd, &v);
+	side_of(st, st->file[0], r.one.fd, &v);
 	r.one.head.file = v.id;
 	r.one.position = v.position;
 	r.one.flags = v.flags;
@@ -297,7 +301,7 @@ static __always_inline void out_two(struct task_state *st, struct task_struct *t
 		r.one.placed = 2;
 	}
 	r.fd2 = (s32)arg_at(st, s->fd2);
-	side_of(st, task, r.fd2, &v);
+	side_of(st, st->file[1], r.fd2, &v);
 	r.file2 = v.id;
 	r.position2 = v.position;
 	r.stream2 = v.flags & REC_F_STREAM ? 1 : 0;
@@ -309,10 +313,8 @@ static __always_inline void out_two(struct task_state *st, struct task_struct *t
 		r.position2 = off;
 		r.placed2 = 2;
 	}
-	if (filters() &&
-		!file_passes(
-			r.one.head.file, file_of(task, r.one.fd), ret, r.one.dur_ns) &&
-		!file_passes(r.file2, file_of(task, r.fd2), ret, r.one.dur_ns))
+	if (filters() && !file_passes(r.one.head.file, st->file[0], ret, r.one.dur_ns) &&
+		!file_passes(r.file2, st->file[1], ret, r.one.dur_ns))
 		return;
 	send(BPF_CALLS, &r, sizeof(r));
 }
@@ -387,7 +389,7 @@ static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi,
 		return 0;
 	struct rec_call c;
 	fill(&c, st, task, s, ret, now);
-	fill_fd(&c, st, task, s);
+	struct file *file = fill_fd(&c, st, task, s);
 	c.head.type = REC_MMSG;
 	u64 bits = arg_at(st, s->flags);
 	struct rec_mmsg *r = &sc->mmsg;
@@ -397,8 +399,7 @@ static __noinline int out_mmsg(struct task_state *st, u64 ret, u64 now, u32 abi,
 	u64 n = (s64)ret > 0 ? ret : 0;
 	if (n > REC_MMSG_MAX)
 		n = REC_MMSG_MAX;
-	if (filters() && !file_passes(r->call.head.file, file_of(task, r->call.fd), ret,
-				 r->call.dur_ns))
+	if (filters() && !file_passes(r->call.head.file, file, ret, r->call.dur_ns))
 		return 0;
 	r->n = n;
 	r->pad = 0;
@@ -466,7 +467,7 @@ static __always_inline void out_call(struct task_state *st, struct task_struct *
 								  : asked(st, s);
 
 	fill(&r, st, task, s, ret, now);
-	fill_fd(&r, st, task, s);
+	struct file *file = fill_fd(&r, st, task, s);
 	if (s->flags >= 0) {
 		u64 bits = arg_at(st, s->flags);
 		if (bits & MSG_PEEK_BIT)
@@ -476,7 +477,7 @@ static __always_inline void out_call(struct task_state *st, struct task_struct *
 	}
 	r.want = want;
 	r.counted = count;
-	if (filters() && !file_passes(r.head.file, file_of(task, r.fd), ret, r.dur_ns))
+	if (filters() && !file_passes(r.head.file, file, ret, r.dur_ns))
 		return;
 	if (filter.aggregate && ret >= 0 && !(r.flags & REC_F_PEEK)) {
 		sum_up(&r);

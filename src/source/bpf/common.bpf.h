@@ -91,7 +91,15 @@ struct task_state {
 		struct file *file;
 		struct named of;
 	} last[4];
-	/* Of the call that is in flight, for fs.bpf.h. */
+	/*
+	 * Of the call that is in flight: the files that its descriptors were when it
+	 * began. While it waits another thread may make something else of them. It holds
+	 * them until it returns, and what it lets go last goes after the programs have
+	 * run.
+	 */
+	struct file *file[2];
+	struct file *row_file[2]; /* likewise, for fs.bpf.h */
+	/* Likewise. */
 	u32 early, early_flags;
 	u8 quiet;
 };

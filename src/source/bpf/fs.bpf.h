@@ -52,7 +52,12 @@ static __always_inline void fs_early_map(struct task_state *st, struct task_stru
 	st->quiet = !err && !file;
 }
 
-/* What the call is going to take away. */
+static __always_inline u64 fs_arg(struct task_state *st, u8 position)
+{
+	return arg_at(st, position - 1);
+}
+
+/* What the call is about, and what it is going to take away. */
 static __noinline int fs_enter(struct task_state *st)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -65,8 +70,13 @@ static __noinline int fs_enter(struct task_state *st)
 	st->early = 0;
 	st->early_flags = 0;
 	st->quiet = 0;
+	st->row_file[0] = st->row_file[1] = NULL;
 	if (!s->on)
 		return 0;
+	if (s->fd && !s->path)
+		st->row_file[0] = file_of(task, (s32)fs_arg(st, s->fd));
+	if (s->fd2 && !s->path2)
+		st->row_file[1] = file_of(task, (s32)fs_arg(st, s->fd2));
 	st->enter_ns = bpf_ktime_get_ns();
 	if (s->form == FS_EARLY) {
 		struct file *file = file_of(task, (s32)st->arg[0]);
@@ -94,11 +104,6 @@ static __always_inline void fs_first_exec(
 	st->abi = compat;
 	st->pending = 1;
 	fs_enter(st);
-}
-
-static __always_inline u64 fs_arg(struct task_state *st, u8 position)
-{
-	return arg_at(st, position - 1);
 }
 
 /* The directory that a path begins at. */
@@ -197,7 +202,7 @@ static __always_inline struct file *fs_file(struct task_state *st,
 		return ret >= 0 ? BPF_CORE_READ(task, mm, exe_file) : NULL;
 	if (s->path || !s->fd || s->form == FS_EARLY)
 		return NULL;
-	return file_of(task, (s32)fs_arg(st, s->fd));
+	return st->row_file[0];
 }
 
 /* The first path. Returns whether the record is about it. */
@@ -236,7 +241,7 @@ static __always_inline void fs_path2(struct fs_pad *p, struct task_state *st,
 static __always_inline void fs_second(struct rec_fs *r, struct task_state *st,
 	struct task_struct *task, volatile const struct fs_shape *s)
 {
-	struct file *file = file_of(task, (s32)fs_arg(st, s->fd2));
+	struct file *file = st->row_file[1];
 
 	if (!file)
 		return;
@@ -299,8 +304,7 @@ static __always_inline bool fs_passes(struct rec_fs *r, struct task_state *st,
 	if (file_passes(r->head.file, fs_file(st, task, s, r->ret), r->ret, r->dur_ns))
 		return true;
 	return r->file2 && s->fd2 && !s->path2 &&
-	       file_passes(r->file2, file_of(task, (s32)fs_arg(st, s->fd2)), r->ret,
-		       r->dur_ns);
+	       file_passes(r->file2, st->row_file[1], r->ret, r->dur_ns);
 }
 
 static __noinline int fs_exit(struct task_state *st, s64 ret, u64 now)

@@ -45,6 +45,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long nr)
 	}
 	if (how == HOW_SOCKETCALL)
 		socketcall(st);
+	files_begin(st, task, &shapes[compat][st->nr & (SHAPES_MAX - 1)]);
 	if (how == HOW_SUBMIT && !compat)
 		aio_submit(st->arg[1], st->arg[2]);
 	st->enter_ns = bpf_ktime_get_ns();
