@@ -67,8 +67,9 @@ static long fault_find(
 static __always_inline void fault_tell(struct cache_task *ct, struct task_struct *task,
 	struct fault_found *at, u32 major, u64 now)
 {
-	struct inode *inode = GET(at->file, f_inode);
-	u32 file = name_file(at->file), dev = dev_of(inode);
+	struct file *mapped = at->file; /* else the kernel would be asked for at, too */
+	struct inode *inode = GET(mapped, f_inode);
+	u32 file = name_file(mapped), dev = dev_of(inode);
 	struct cache_fault *f = &ct->fault;
 	bool timed = f->timed && f->address >> page_shift == at->address >> page_shift;
 
