@@ -60,6 +60,9 @@ unsigned syscall_rows(void);
  */
 bool syscall_appends(const struct syscall_desc *d, int open_flags, uint64_t flags);
 
+/* Likewise of one that has RWF_... of its own, as pwritev2(2). */
+bool write_appends(int open_flags, uint64_t rw_flags);
+
 /* Row of that name, or -1. */
 int syscall_by_name(const char *name);
 

@@ -296,15 +296,20 @@ unsigned syscall_rows(void)
 	return sizeof(syscalls) / sizeof(*syscalls) - 1;
 }
 
-bool syscall_appends(const struct syscall_desc *d, int open_flags, uint64_t flags)
+bool write_appends(int open_flags, uint64_t rw_flags)
 {
 	enum { APPEND = 0x10, NO_APPEND = 0x20 };
 
-	if (d->kind != OP_WRITE)
-		return false;
-	if (d->form == FORM_VEC && d->flags >= 0 && flags & (APPEND | NO_APPEND))
-		return flags & APPEND;
+	if (rw_flags & (APPEND | NO_APPEND))
+		return rw_flags & APPEND;
 	return open_flags != -1 && open_flags & O_APPEND;
+}
+
+bool syscall_appends(const struct syscall_desc *d, int open_flags, uint64_t flags)
+{
+	bool own = d->form == FORM_VEC && d->flags >= 0;
+
+	return d->kind == OP_WRITE && write_appends(open_flags, own ? flags : 0);
 }
 
 int syscall_by_name(const char *name)

@@ -182,9 +182,9 @@ static void put_file(struct tracer *t, struct task *k, struct asked_last *last,
 	bool vectors = cb->aio_lio_opcode == COMMAND_PREADV ||
 		       cb->aio_lio_opcode == COMMAND_PWRITEV;
 	op->want = vectors ? asked_vec(k, cb->aio_buf, cb->aio_nbytes) : cb->aio_nbytes;
-	bool appends = op->kind == OP_WRITE && v->flags != -1 && v->flags & O_APPEND;
-	q->appends = appends;
-	if (v->offset != OP_NO_OFFSET && !appends)
+	q->appends = op->kind == OP_WRITE &&
+		     write_appends(v->flags, (uint32_t)cb->aio_rw_flags);
+	if (v->offset != OP_NO_OFFSET && !q->appends)
 		op->offset = cb->aio_offset;
 }
 

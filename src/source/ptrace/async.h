@@ -29,6 +29,7 @@ struct request {
 	uint8_t changes; /* CHANGES_, besides what a write does */
 	int32_t direct;  /* fills this place among the registered files; -1: none */
 	int32_t place;   /* is about the file that will be there */
+	uint32_t rw;     /* RWF_... of a read or a write */
 	bool appends;    /* at the end of its file, wherever that is */
 	int64_t result;  /* of its answer; OP_NO_OFFSET: there is none */
 	bool two;

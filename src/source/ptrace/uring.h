@@ -53,6 +53,12 @@ struct offer {
 	struct request request;
 };
 
+/* A registered file: in names; how it is open, -1: not known. */
+struct registered {
+	uint32_t file;
+	int flags;
+};
+
 /* An answer that waits for those before it, or for its request to be known. */
 struct late {
 	uint64_t word, now;
@@ -82,7 +88,7 @@ struct uring {
 	struct requests flying;
 	bool timeouts;   /* has been asked for some, which end each wait */
 	unsigned silent; /* requests that are answered only if they fail, so far */
-	uint32_t *file;  /* registered: ids in names */
+	struct registered *file;
 	unsigned nfile;
 	/* fast/uring_hook.c: its parts in a mapping of ours there, and where it is said
 	 * how many answers the hook has noted; stops: that cannot be. */
@@ -195,7 +201,7 @@ void uring_keeps(struct tracer *t, const struct task *k, struct uring *r);
 /* uring_files.c: what is registered. set: a request has made or given up one. */
 void uring_forget(struct tracer *t, struct task *k, int fd);
 bool uring_room(struct uring *r, unsigned n);
-void uring_set_file(struct uring *r, uint32_t place, uint32_t file);
+void uring_set_file(struct uring *r, uint32_t place, uint32_t file, int flags);
 void uring_put_files(struct tracer *t, struct task *k, struct uring *r, uint64_t from,
 	unsigned at, unsigned n);
 

@@ -41,7 +41,7 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 	if (!notice && !off) {
 		/* Linked to one before it that has put the file there. */
 		if (q->place >= 0 && (uint32_t)q->place < r->nfile)
-			q->op[0].file = r->file[q->place];
+			q->op[0].file = r->file[q->place].file;
 		if (q->op[0].kind == OP_OPEN && c->res >= 0 && q->direct < 0)
 			q->op[0].fd = c->res;
 		async_end(t, q, c->res, now);
@@ -52,7 +52,7 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 	if (q->direct >= 0 && c->res >= 0)
 		uring_set_file(r,
 			q->direct == INT_MAX ? (uint32_t)c->res : (uint32_t)q->direct,
-			q->op[0].kind == OP_CLOSE ? 0 : q->op[0].file);
+			q->op[0].kind == OP_CLOSE ? 0 : q->op[0].file, -1);
 	if (!(c->flags & IORING_CQE_F_MORE))
 		requests_done(t, &r->flying, q);
 }

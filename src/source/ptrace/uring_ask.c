@@ -10,9 +10,10 @@
 
 /* How the entry of a request says how much, and of what. */
 enum form {
-	SAYS_FILE, /* a descriptor */
+	SAYS_FILE,   /* a descriptor */
+	SAYS_RECORD, /* of a file, with RWF_... */
 	SAYS_LENGTH,
-	SAYS_VECTOR,
+	SAYS_VECTOR, /* as SAYS_RECORD */
 	SAYS_MESSAGE,
 	SAYS_TWO,
 	SAYS_PATH,    /* relative to a descriptor */
@@ -28,11 +29,11 @@ static const uint8_t says[URING_LIMIT] = {
 	[IORING_OP_WRITEV] = SAYS_VECTOR,
 	[URING_READV_FIXED] = SAYS_VECTOR,
 	[URING_WRITEV_FIXED] = SAYS_VECTOR,
-	[IORING_OP_READ_FIXED] = SAYS_LENGTH,
-	[IORING_OP_WRITE_FIXED] = SAYS_LENGTH,
-	[IORING_OP_READ] = SAYS_LENGTH,
-	[IORING_OP_WRITE] = SAYS_LENGTH,
-	[URING_READ_MULTISHOT] = SAYS_LENGTH,
+	[IORING_OP_READ_FIXED] = SAYS_RECORD,
+	[IORING_OP_WRITE_FIXED] = SAYS_RECORD,
+	[IORING_OP_READ] = SAYS_RECORD,
+	[IORING_OP_WRITE] = SAYS_RECORD,
+	[URING_READ_MULTISHOT] = SAYS_RECORD,
 	[IORING_OP_SEND] = SAYS_LENGTH,
 	[IORING_OP_RECV] = SAYS_LENGTH,
 	[IORING_OP_SEND_ZC] = SAYS_LENGTH,
@@ -74,15 +75,18 @@ static void put_registered(
 	const struct uring *r = a->r;
 	struct op *op = &q->op[0];
 	uint32_t place = (uint32_t)s->fd;
+	int flags = place < r->nfile ? r->file[place].flags : -1;
 
-	op->file = place < r->nfile ? r->file[place] : 0;
+	op->file = place < r->nfile ? r->file[place].file : 0;
 	if (!op->file)
 		q->place = s->fd;
 	uint8_t type = names_file(a->t->names, op->file)->type;
 	if (op->file && type != FILE_REGULAR && type != FILE_BLOCK)
 		return;
 	q->moves = s->off == UINT64_MAX;
-	if (op->file && !q->moves)
+	q->appends = op->kind == OP_WRITE && write_appends(flags, q->rw);
+	bool unsure = op->kind == OP_WRITE && flags == -1;
+	if (op->file && !q->moves && !q->appends && !unsure)
 		op->offset = (int64_t)s->off;
 }
 
@@ -107,10 +111,9 @@ static void put_descriptor(
 
 	op->fd = s->fd;
 	op->file = v->file;
-	bool appends = op->kind == OP_WRITE && v->flags != -1 && v->flags & O_APPEND;
-	q->appends = appends;
+	q->appends = op->kind == OP_WRITE && write_appends(v->flags, q->rw);
 	q->moves = v->offset != OP_NO_OFFSET && s->off == UINT64_MAX;
-	if (v->offset == OP_NO_OFFSET || appends)
+	if (v->offset == OP_NO_OFFSET || q->appends)
 		return;
 	if (!q->moves)
 		op->offset = (int64_t)s->off;
@@ -182,10 +185,15 @@ static void put(struct asking *a, struct request *q, const struct io_uring_sqe *
 
 	switch (s->opcode < URING_LIMIT ? says[s->opcode] : SAYS_FILE) {
 	case SAYS_VECTOR:
+		q->rw = (uint32_t)s->rw_flags;
 		op->want = a->noted ? s->addr : asked_vec(a->k, s->addr, s->len);
 		break;
 	case SAYS_MESSAGE:
 		op->want = asked_msg(a->k, s->addr);
+		break;
+	case SAYS_RECORD:
+		q->rw = (uint32_t)s->rw_flags;
+		op->want = s->len;
 		break;
 	case SAYS_LENGTH:
 		op->want = s->len;

@@ -8,7 +8,8 @@
 
 bool uring_room(struct uring *r, unsigned n)
 {
-	uint32_t *file = n > FILES_MAX ? NULL : realloc(r->file, (n + 1) * sizeof(*file));
+	struct registered *file =
+		n > FILES_MAX ? NULL : realloc(r->file, (n + 1) * sizeof(*file));
 
 	if (!file)
 		return false;
@@ -34,15 +35,16 @@ void uring_put_files(struct tracer *t, struct task *k, struct uring *r, uint64_t
 			continue;
 		if (fd[j] >= 0 && fd[j] != known)
 			fdtab_ask(t->fdtab, &k->fd, known = fd[j], &v);
-		r->file[at + i] = fd[j] < 0 ? 0 : v.file;
+		r->file[at + i] = fd[j] < 0 ? (struct registered){ 0 }
+					    : (struct registered){ v.file, v.flags };
 	}
 }
 
 /* The files that a request registers, makes or gives up by its place. */
-void uring_set_file(struct uring *r, uint32_t place, uint32_t file)
+void uring_set_file(struct uring *r, uint32_t place, uint32_t file, int flags)
 {
 	if (place < r->nfile)
-		r->file[place] = file;
+		r->file[place] = (struct registered){ file, flags };
 }
 
 /* A descriptor is not what it was, by a request: what comes next is asked. */

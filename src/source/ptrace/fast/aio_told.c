@@ -21,9 +21,8 @@ static void put_file(
 	if (op->kind != OP_READ && op->kind != OP_WRITE)
 		return;
 	op->want = cb->bytes;
-	bool appends = op->kind == OP_WRITE && o && o->flags != -1 && o->flags & O_APPEND;
-	q->appends = appends;
-	if (o && o->seeks && !appends)
+	q->appends = op->kind == OP_WRITE && write_appends(o ? o->flags : -1, cb->rw);
+	if (o && o->seeks && !q->appends)
 		op->offset = (int64_t)cb->offset;
 }
 

@@ -1254,6 +1254,8 @@ hook_iocb_at:
 	movq	%rax, (%rdi)
 	movq	16(%rax), %rdx		/* aio_lio_opcode, aio_reqprio, aio_fildes */
 	movq	%rdx, 8(%rdi)
+	movl	12(%rax), %r10d		/* aio_rw_flags, in place of the priority */
+	movw	%r10w, 10(%rdi)
 	movq	32(%rax), %r10		/* aio_nbytes */
 	movq	%r10, 16(%rdi)
 	movq	40(%rax), %r8		/* aio_offset */

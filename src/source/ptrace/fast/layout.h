@@ -224,8 +224,8 @@ struct fast_ctl {
 };
 
 struct told_iocb {
-	uint64_t at; /* its address */
-	uint16_t opcode, priority;
+	uint64_t at;         /* its address */
+	uint16_t opcode, rw; /* rw: RWF_... */
 	int32_t fd;
 	uint64_t bytes, offset; /* bytes: of vectors their sum; 0: they cannot be read */
 };

@@ -1,0 +1,45 @@
+#!/bin/sh
+# shellcheck disable=SC2016,SC2086
+# What requests of io_uring and of Linux AIO say of themselves besides their file, offset and
+# length. (All else of them: 12-async.t.)
+# shellcheck source=tests/lib.sh
+. "${0%/*}/../lib.sh"
+
+# Where each write began: those that append where the file ended, of requests not known.
+cat >ends.py <<'END'
+import json, sys
+rows = [json.loads(l) for l in open("u.jsonl")]
+rows = [r for r in rows if (r["path"] or "").endswith("/file") and r["kind"] == "write"]
+assert len(rows) == 80, len(rows)
+end = 0
+for r in sorted(rows, key=lambda r: r["start_ns"]):
+    at = 0 if ":" in r["call"] and sys.argv[1] in ("unset", "aio-unset", "plain") else end
+    assert r["offset"] == at or (r["offset"] is None and ":" in r["call"] and at == end), (r["call"], r["offset"], at)
+    end = max(end, at + r["bytes"])
+END
+modes="$MODES --no-filter"
+begins() {	# helper's way to write, mode
+	"$HELP/appends" $1 "$DIR/file" || { skip "this kernel has no such flag: $1"; return; }
+	"$IOPS" run $2 -l u.iops -o /dev/null -- "$HELP/appends" $1 "$DIR/file"
+	"$IOPS" export --to jsonl u.iops >u.jsonl
+	ok "what appends, and what does not, $1 $2" /usr/bin/python3 ends.py $1
+}
+
+if "$HELP/uring" file >/dev/null 2>&1; then
+	for mode in $modes; do
+		[ $mode = default ] && mode=
+		for how in flag unset registered plain; do begins $how $mode; done
+	done
+else
+	skip "io_uring is not allowed here"
+fi
+
+if "$HELP/aio" file >/dev/null 2>&1; then
+	for mode in $modes; do
+		[ $mode = default ] && mode=
+		for how in aio aio-unset; do begins $how $mode; done
+	done
+else
+	skip "Linux AIO is not allowed here"
+fi
+plan
