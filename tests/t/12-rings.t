@@ -17,6 +17,23 @@ for r in sorted(rows, key=lambda r: r["start_ns"]):
     assert r["offset"] == at or (r["offset"] is None and ":" in r["call"] and at == end), (r["call"], r["offset"], at)
     end = max(end, at + r["bytes"])
 END
+# What requests were about: each once, with what else is given as arguments.
+cat >rows.py <<'END'
+import json, sys
+rows = [json.loads(l) for l in open("u.jsonl")]
+name = lambda p: p and p[p.rfind("/") + 1:]
+got = [(r["call"][9:], name(r["path"]), r["type"], bool(r["inode"]), *(r[k] for k in sys.argv[2:]))
+       for r in rows if r["call"].startswith("io_uring:")]
+want = eval(sys.argv[1])
+assert got == want, got
+END
+rows() {	# name, mode, helper and its way, what is wanted, members
+	name=$1 mode=$2 helper=$3 how=$4; shift 4
+	rm -f u.iops
+	"$IOPS" run $mode -l u.iops -o /dev/null -- "$HELP/$helper" $how "$DIR/file" >/dev/null
+	"$IOPS" export --to jsonl u.iops >u.jsonl
+	ok "$name, $how $mode" /usr/bin/python3 rows.py "$@"
+}
 modes="$MODES --no-filter"
 begins() {	# helper's way to write, mode
 	"$HELP/appends" $1 "$DIR/file" || { skip "this kernel has no such flag: $1"; return; }
@@ -29,6 +46,16 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 	for mode in $modes; do
 		[ $mode = default ] && mode=
 		for how in flag unset registered plain; do begins $how $mode; done
+		for how in open alloc; do
+			rows "a file that is opened among the registered ones" "$mode" slots $how \
+				'[("WRITE", "file", "regular", True, 100 * i) for i in range(5)]' offset
+		done
+		rows "... and is new" "$mode" slots new '[("WRITE", "file.other", "regular", True, 100 * i) for i in range(5)]' offset
+		for how in linked silent replaced; do
+			rows "... by one that others are linked to" "$mode" slots $how \
+				'[("READ", "file", "regular", True, 300, 100), ("WRITE", "file.other", "regular", True, 300, 100)] * 2' offset bytes
+		done
+		rows "a new file" "$mode -e all" slots named '[(c, "file.other", "regular", True) for c in ["OPENAT"] + 5 * ["WRITE"]]'
 	done
 else
 	skip "io_uring is not allowed here"

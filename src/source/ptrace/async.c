@@ -79,13 +79,18 @@ void async_lost(struct tracer *t, const struct process *p, uint64_t n)
 		tracer_put(t, &op);
 }
 
+bool async_seeks(const struct tracer *t, uint32_t file)
+{
+	uint8_t type = names_file(t->names, file)->type;
+
+	return type == FILE_REGULAR || type == FILE_BLOCK;
+}
+
 /* What waits for others, on a socket or a pipe, is given up with its ring. The rest is
  * done, and nobody is told. */
 static bool goes_on(const struct tracer *t, const struct request *r, bool ends)
 {
-	uint8_t type = names_file(t->names, r->op[0].file)->type;
-
-	return r->silent || (!ends && (type == FILE_REGULAR || type == FILE_BLOCK));
+	return r->silent || (!ends && async_seeks(t, r->op[0].file));
 }
 
 void async_lose(

@@ -27,11 +27,18 @@ struct request {
 	bool silent;     /* is answered only if it fails */
 	uint8_t moves;   /* bit i: op[i] goes by the position of its descriptor */
 	uint8_t changes; /* CHANGES_, besides what a write does */
-	int32_t direct;  /* fills this place among the registered files; -1: none */
-	int32_t place;   /* is about the file that will be there */
-	uint32_t rw;     /* RWF_... of a read or a write */
-	bool appends;    /* at the end of its file, wherever that is */
-	int64_t result;  /* of its answer; OP_NO_OFFSET: there is none */
+	uint8_t opcode;  /* IORING_OP_... */
+	uint64_t
+		chain; /* of the first of those that are linked to it, its place plus 1 */
+	bool links;    /* the next one to it */
+	bool renews;   /* it follows on one that may change what is registered */
+	int32_t direct;   /* fills this place among the registered files; -1: none */
+	int32_t place[2]; /* op[i] is about the file that will be there; -1: of none */
+	uint64_t off[2];  /* ... and begins there; UINT64_MAX: at the position */
+	uint32_t rw;      /* RWF_... of a read or a write */
+	int open;         /* O_... of an open; -1: not known */
+	bool appends;     /* at the end of its file, wherever that is */
+	int64_t result;   /* of its answer; OP_NO_OFFSET: there is none */
 	bool two;
 	bool cuts;      /* may set the size of any file, as long as it is under way */
 	bool renames;   /* likewise names; not if nobody would say when it has */
@@ -94,6 +101,9 @@ void async_begin(struct tracer *t, const struct task *k, struct request *r,
 	enum async which, unsigned number, uint64_t now);
 const struct fd_view *async_file(
 	struct tracer *t, struct task *k, struct asked_last *last, int fd);
+
+/* Whether its file has offsets. */
+bool async_seeks(const struct tracer *t, uint32_t file);
 
 /* It is answered: an operation. */
 void async_end(struct tracer *t, struct request *r, int64_t res, uint64_t now);

@@ -46,7 +46,8 @@ struct request *requests_add(struct requests *q, uint64_t key)
 		.last = at,
 		.used = true,
 		.direct = -1,
-		.place = -1,
+		.place = { -1, -1 },
+		.open = -1,
 		.result = OP_NO_OFFSET };
 	if (oldest) {
 		q->all[oldest->last - 1].next = at;

@@ -198,10 +198,15 @@ void uring_tell(const struct uring *r);
 void uring_unhook(struct uring *r);
 void uring_keeps(struct tracer *t, const struct task *k, struct uring *r);
 
-/* uring_files.c: what is registered. set: a request has made or given up one. */
+/* uring_files.c: what is registered. set: a request has made or given up one. find: the
+ * one that op[i] of a request is about, if it is known by now. made: what an open of that
+ * result is of, which may have made it.
+ */
 void uring_forget(struct tracer *t, struct task *k, int fd);
 bool uring_room(struct uring *r, unsigned n);
 void uring_set_file(struct uring *r, uint32_t place, uint32_t file, int flags);
+bool uring_find_file(struct tracer *t, struct uring *r, struct request *q, int i);
+void uring_made_file(struct tracer *t, struct request *q, int32_t res);
 void uring_put_files(struct tracer *t, struct task *k, struct uring *r, uint64_t from,
 	unsigned at, unsigned n);
 
@@ -209,8 +214,8 @@ void uring_put_files(struct tracer *t, struct task *k, struct uring *r, uint64_t
  * that the hook has noted then. taken: the kernel has, up to a number, or as the ring
  * says; give_up: what has not been seen of that is lost. head: how far the kernel is. */
 void uring_ask(struct tracer *t, struct task *k, struct uring *r, uint32_t most);
-void uring_offer(struct tracer *t, struct task *k, struct uring *r, int64_t number,
-	const struct io_uring_sqe *s, uint64_t now);
+void uring_offer(struct tracer *t, struct task *k, struct uring *r, int64_t first,
+	unsigned i, const struct io_uring_sqe *s, uint64_t now);
 uint64_t uring_head(const struct uring *r);
 void uring_taken(struct tracer *t, struct uring *r, uint64_t head);
 void uring_give_up(struct tracer *t, struct uring *r);

@@ -40,10 +40,11 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 	q->result = notice ? q->result : c->res;
 	if (!notice && !off) {
 		/* Linked to one before it that has put the file there. */
-		if (q->place >= 0 && (uint32_t)q->place < r->nfile)
-			q->op[0].file = r->file[q->place].file;
+		for (int i = 0; i <= q->two; i++)
+			uring_find_file(t, r, q, i);
 		if (q->op[0].kind == OP_OPEN && c->res >= 0 && q->direct < 0)
 			q->op[0].fd = c->res;
+		uring_made_file(t, q, c->res);
 		async_end(t, q, c->res, now);
 	}
 	if (c->res >= 0 && is_descriptor(q))
@@ -52,7 +53,7 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 	if (q->direct >= 0 && c->res >= 0)
 		uring_set_file(r,
 			q->direct == INT_MAX ? (uint32_t)c->res : (uint32_t)q->direct,
-			q->op[0].kind == OP_CLOSE ? 0 : q->op[0].file, -1);
+			q->op[0].kind == OP_CLOSE ? 0 : q->op[0].file, q->open);
 	if (!(c->flags & IORING_CQE_F_MORE))
 		requests_done(t, &r->flying, q);
 }

@@ -65,29 +65,21 @@ struct asking {
 	struct task *k;
 	struct uring *r;
 	uint64_t now;
-	bool noted; /* and not now: what is open is told by the records */
+	uint64_t first; /* of the call */
+	bool noted;     /* and not now: what is open is told by the records */
 	struct asked_last last;
 };
 
 static void put_registered(
 	const struct asking *a, struct request *q, const struct io_uring_sqe *s)
 {
-	const struct uring *r = a->r;
-	struct op *op = &q->op[0];
-	uint32_t place = (uint32_t)s->fd;
-	int flags = place < r->nfile ? r->file[place].flags : -1;
-
-	op->file = place < r->nfile ? r->file[place].file : 0;
-	if (!op->file)
-		q->place = s->fd;
-	uint8_t type = names_file(a->t->names, op->file)->type;
-	if (op->file && type != FILE_REGULAR && type != FILE_BLOCK)
-		return;
+	q->place[0] = s->fd;
+	q->off[0] = s->off;
 	q->moves = s->off == UINT64_MAX;
-	q->appends = op->kind == OP_WRITE && write_appends(flags, q->rw);
-	bool unsure = op->kind == OP_WRITE && flags == -1;
-	if (op->file && !q->moves && !q->appends && !unsure)
-		op->offset = (int64_t)s->off;
+	if (q->renews || !uring_find_file(a->t, a->r, q, 0))
+		return;
+	q->place[0] = -1;
+	q->moves = q->moves && async_seeks(a->t, q->op[0].file);
 }
 
 /* As async_file(), of the time of a record. */
@@ -153,6 +145,9 @@ static void put_two(struct asking *a, struct request *q, const struct io_uring_s
 		put_file(a, q, s);
 		q->op[1] = q->op[0];
 		q->op[1].call |= OP_SECOND;
+		q->place[1] = q->place[0];
+		q->off[1] = q->off[0];
+		q->place[0] = -1;
 		q->op[0].kind = OP_READ;
 		q->op[0].fd = -1;
 		q->op[0].offset = OP_NO_OFFSET;
@@ -226,11 +221,23 @@ static void put(struct asking *a, struct request *q, const struct io_uring_sqe *
 	q->moves = 0;
 }
 
-/* What else it changes; opens are asked as they may cut a file. */
-static uint8_t changes(const struct asking *a, const struct io_uring_sqe *s)
+/* O_...; -1: not known, or no open. */
+static int open_flags(const struct asking *a, const struct io_uring_sqe *s)
 {
 	uint64_t flags = s->open_flags;
 
+	if (s->opcode == IORING_OP_OPENAT)
+		return (int)flags;
+	/* struct open_how begins with them */
+	if (s->opcode != IORING_OP_OPENAT2 ||
+		task_read(a->k, s->addr2, &flags, sizeof(flags)) != sizeof(flags))
+		return -1;
+	return (int)flags;
+}
+
+/* What else it changes; opens are asked as they may cut a file. */
+static uint8_t changes(const struct request *q, const struct io_uring_sqe *s)
+{
 	switch (s->opcode) {
 	case IORING_OP_FALLOCATE:
 	case URING_FTRUNCATE:
@@ -240,40 +247,60 @@ static uint8_t changes(const struct asking *a, const struct io_uring_sqe *s)
 	case IORING_OP_LINKAT:
 	case IORING_OP_SYMLINKAT:
 		return CHANGES_NAMES;
-	case IORING_OP_OPENAT2: /* struct open_how begins with them */
-		if (task_read(a->k, s->addr2, &flags, sizeof(flags)) != sizeof(flags))
-			return CHANGES_ANY_END;
-		return flags & O_TRUNC ? CHANGES_ANY_END : 0;
-	case IORING_OP_OPENAT:
-		return flags & O_TRUNC ? CHANGES_ANY_END : 0;
+	case IORING_OP_OPENAT2:
+	case IORING_OP_OPENAT: /* -1 has them all */
+		return q->open & O_TRUNC ? CHANGES_ANY_END : 0;
 	default:
 		return 0;
 	}
 }
 
-static void ask(struct asking *a, struct request *q, const struct io_uring_sqe *s)
+static struct offer *offer_of(const struct uring *r, uint64_t number)
+{
+	return &r->offer[number & (r->noffers - 1)];
+}
+
+static bool registers(const struct request *q)
+{
+	return q->direct >= 0 || q->opcode == IORING_OP_FILES_UPDATE;
+}
+
+/* A chain ends with its call. */
+static void follow(const struct asking *a, struct request *q)
+{
+	const struct request *before = &offer_of(a->r, q->at - 1)->request;
+	bool follows = q->at > a->first && before->chain && before->links &&
+		       before->at == q->at - 1;
+
+	q->chain = follows ? before->chain : q->at + 1;
+	q->renews = follows && (before->renews || registers(before));
+}
+
+static void ask(struct asking *a, struct request *q, uint64_t number,
+	const struct io_uring_sqe *s)
 {
 	*q = (struct request){ .key = s->user_data,
+		.at = number,
 		.silent = s->flags & IOSQE_CQE_SKIP_SUCCESS,
-		.place = -1,
+		.links = s->flags & (IOSQE_IO_LINK | IOSQE_IO_HARDLINK),
+		.opcode = s->opcode,
+		.place = { -1, -1 },
+		.open = open_flags(a, s),
 		.result = OP_NO_OFFSET };
+	follow(a, q);
 	async_begin(a->t, a->k, q, ASYNC_URING, s->opcode, a->now);
 	q->direct = direct_of(q, s);
 	if (q->op[0].kind == OP_CLOSE)
 		q->op[0].fd = s->fd;
-	q->changes = a->t->fast ? changes(a, s) : 0;
-	if (q->wanted || q->changes || (a->t->fast && is_transfer(&q->op[0])))
+	q->changes = a->t->fast ? changes(q, s) : 0;
+	bool opens = q->direct >= 0 && q->op[0].kind == OP_OPEN;
+	if (q->wanted || q->changes || opens || (a->t->fast && is_transfer(&q->op[0])))
 		put(a, q, s);
 	if (!a->noted)
 		flight_asked(a->t, a->k, q);
 	a->r->timeouts |= s->opcode == IORING_OP_TIMEOUT;
 	if (s->opcode == IORING_OP_FILES_UPDATE)
 		uring_put_files(a->t, a->k, a->r, s->addr, (unsigned)s->off, s->len);
-}
-
-static struct offer *offer_of(const struct uring *r, uint64_t number)
-{
-	return &r->offer[number & (r->noffers - 1)];
 }
 
 static void offer(struct asking *a, uint64_t number, const struct io_uring_sqe *s)
@@ -289,17 +316,22 @@ static void offer(struct asking *a, uint64_t number, const struct io_uring_sqe *
 		.number = number + 1, .noted = a->noted, .dropped = s->opcode == NO_OPCODE
 	};
 	if (!o->dropped)
-		ask(a, &o->request, s);
+		ask(a, &o->request, number, s);
 	r->positions += o->request.moves != 0;
 }
 
-void uring_offer(struct tracer *t, struct task *k, struct uring *r, int64_t number,
-	const struct io_uring_sqe *s, uint64_t now)
+void uring_offer(struct tracer *t, struct task *k, struct uring *r, int64_t first,
+	unsigned i, const struct io_uring_sqe *s, uint64_t now)
 {
-	struct asking a = { .t = t, .k = k, .r = r, .now = now, .noted = true };
+	struct asking a = { .t = t,
+		.k = k,
+		.r = r,
+		.now = now,
+		.first = first > 0 ? (uint64_t)first : 0,
+		.noted = true };
 
-	if (number >= 0)
-		offer(&a, (uint64_t)number, s);
+	if (first + i >= 0)
+		offer(&a, (uint64_t)(first + i), s);
 }
 
 /* The kernel's own count has 32 bits. */
@@ -325,6 +357,9 @@ static void take(struct tracer *t, struct uring *r, struct offer *o)
 		*(o->noted ? &k->fast : &k->slow) += q->wanted;
 	if (q->op[0].kind == OP_CLOSE && q->direct < 0)
 		uring_forget(t, k, q->op[0].fd);
+	/* Where it fails, so does what is linked to it. */
+	if (q->silent && q->direct >= 0 && q->direct != INT_MAX && q->open != -1)
+		uring_set_file(r, (uint32_t)q->direct, q->op[0].file, q->open);
 	bool full = q->silent && r->silent++ >= SILENT_MAX;
 	struct request *put = full ? NULL : requests_put(&r->flying, q);
 	flight_begins(t, put ? put : q);
@@ -410,8 +445,8 @@ static bool entry_at(const struct uring *r, uint64_t number, struct io_uring_sqe
  */
 void uring_ask(struct tracer *t, struct task *k, struct uring *r, uint32_t most)
 {
-	struct asking a = { .t = t, .k = k, .r = r, .now = tracer_now(t) };
 	uint64_t head = uring_head(r);
+	struct asking a = { .t = t, .k = k, .r = r, .now = tracer_now(t), .first = head };
 	uint32_t ready = uring_word(r->view.sq, r->p.sq_off.tail) - (uint32_t)head;
 
 	uring_taken(t, r, head);

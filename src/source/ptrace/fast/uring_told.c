@@ -61,7 +61,7 @@ static void entries(struct tracer *t, struct task *k, struct uring *r,
 	for (uint32_t i = 0; i < n->ring.n; i++) {
 		struct io_uring_sqe s;
 		memcpy(&s, n->entry + i, sizeof(s));
-		uring_offer(t, k, r, from + i, &s, now);
+		uring_offer(t, k, r, from, i, &s, now);
 	}
 }
 
