@@ -29,8 +29,16 @@ static struct io_uring_sqe *next(void)
 	struct io_uring_sqe *s = io_uring_get_sqe(&ring);
 
 	need(s != NULL, "io_uring_get_sqe");
-	s->user_data = 0;
 	return s;
+}
+
+/* Each has a word of its own. */
+static void is_next(struct io_uring_sqe *s, unsigned flags)
+{
+	static uint64_t number;
+
+	s->user_data = ++number;
+	s->flags |= flags;
 }
 
 /* All that was asked for, and as many answers. The last of those. */
@@ -55,7 +63,15 @@ static void open_at(const char *name, int how, unsigned slot, unsigned flags)
 
 	io_uring_prep_openat(s, AT_FDCWD, name, how, 0600);
 	s->file_index = slot;
-	s->flags |= flags;
+	is_next(s, flags);
+}
+
+static void close_slot(unsigned slot)
+{
+	struct io_uring_sqe *s = next();
+
+	io_uring_prep_close_direct(s, slot);
+	is_next(s, 0);
 }
 
 static void transfer(int fd, int writes, uint64_t off, unsigned flags)
@@ -66,7 +82,7 @@ static void transfer(int fd, int writes, uint64_t off, unsigned flags)
 		io_uring_prep_write(s, fd, buf, SIZE, off);
 	else
 		io_uring_prep_read(s, fd, buf, SIZE, off);
-	s->flags |= flags;
+	is_next(s, flags);
 }
 
 static void writes_to(int fd, unsigned flags)
@@ -110,7 +126,7 @@ static void chain(unsigned silent, int closes)
 		open_at(i & 1 ? other : path, O_RDWR | O_CREAT, 1, IOSQE_IO_LINK | silent);
 		transfer(0, i & 1, 300, IOSQE_FIXED_FILE | (closes ? IOSQE_IO_LINK : 0));
 		if (closes)
-			io_uring_prep_close_direct(next(), 0);
+			close_slot(0);
 		go(1 + !silent + closes);
 	}
 }

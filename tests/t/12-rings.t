@@ -26,13 +26,22 @@ got = [(r["call"][9:], name(r["path"]), r["type"], bool(r["inode"]), *(r[k] for 
        for r in rows if r["call"].startswith("io_uring:")]
 want = eval(sys.argv[1])
 assert got == want, got
+run = json.load(open("u.json"))["run"]
+assert run["complete"] and not run["lost"], run
 END
 rows() {	# name, mode, helper and its way, what is wanted, members
 	name=$1 mode=$2 helper=$3 how=$4; shift 4
 	rm -f u.iops
-	"$IOPS" run $mode -l u.iops -o /dev/null -- "$HELP/$helper" $how "$DIR/file" >/dev/null
+	"$IOPS" run $mode -l u.iops --json -o u.json -- "$HELP/$helper" $how "$DIR/file" >/dev/null
 	"$IOPS" export --to jsonl u.iops >u.jsonl
 	ok "$name, $how $mode" /usr/bin/python3 rows.py "$@"
+}
+# Five times requests of (requested, bytes, errno), then one that does what it is to.
+each() {
+	cat <<-END
+		[("READ", *(("file", "regular", True) if x[2] != "EBADF" else (None, "unknown", False)), *x)
+			for i in range(5) for x in ($1 (30 + i, 30 + i, None))]
+	END
 }
 modes="$MODES --no-filter"
 begins() {	# helper's way to write, mode
@@ -54,6 +63,9 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		for how in linked silent replaced; do
 			rows "... by one that others are linked to" "$mode" slots $how \
 				'[("READ", "file", "regular", True, 300, 100), ("WRITE", "file.other", "regular", True, 300, 100)] * 2' offset bytes
+		done
+		for how in "severed (10,0,'EBADF')," "called (10,0,'EBADF'),(20,0,'ECANCELED'),(25,0,'ECANCELED')," "brief (100,50,None)," "hard (10,0,'EBADF'),(20,20,None),"; do
+			rows "what is linked to one that fails" "$mode" sorts ${how%% *} "$(each "${how#* }")" requested bytes errno
 		done
 		rows "a new file" "$mode -e all" slots named '[(c, "file.other", "regular", True) for c in ["OPENAT"] + 5 * ["WRITE"]]'
 	done

@@ -31,7 +31,10 @@ struct request {
 	uint64_t
 		chain; /* of the first of those that are linked to it, its place plus 1 */
 	bool links;    /* the next one to it */
-	bool renews;   /* it follows on one that may change what is registered */
+	bool severs;   /* ... which is not made if it fails */
+	bool whole;    /* it fails if it moves less than it was to */
+	bool called_off;  /* one before it has failed, and it is answered for that */
+	bool renews;      /* it follows on one that may change what is registered */
 	int32_t direct;   /* fills this place among the registered files; -1: none */
 	int32_t place[2]; /* op[i] is about the file that will be there; -1: of none */
 	uint64_t off[2];  /* ... and begins there; UINT64_MAX: at the position */

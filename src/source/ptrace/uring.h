@@ -86,8 +86,10 @@ struct uring {
 	uint32_t told;               /* and these are in what the hook has told of */
 	struct late *late;           /* answers by number, from there on */
 	struct requests flying;
-	bool timeouts;   /* has been asked for some, which end each wait */
-	unsigned silent; /* requests that are answered only if they fail, so far */
+	uint64_t severed; /* a chain that has failed, of which more may be taken */
+	bool silenced;    /* ... and is not answered */
+	bool timeouts;    /* has been asked for some, which end each wait */
+	unsigned silent;  /* requests that are answered only if they fail, so far */
 	struct registered *file;
 	unsigned nfile;
 	/* fast/uring_hook.c: its parts in a mapping of ours there, and where it is said
@@ -186,6 +188,14 @@ void uring_answer(struct tracer *t, struct uring *r, const struct io_uring_cqe *
 	uint32_t number, uint64_t now);
 void uring_lose(struct tracer *t, struct uring *r, uint32_t number);
 void uring_progress(struct tracer *t, struct uring *r);
+
+/* uring_chain.c: one has moved so much, or failed: what is linked to it is not made. Is
+ * silent about the rest of a chain: that one is taken that will not be answered. late: to
+ * one that is silent and has not failed: it is short.
+ */
+void uring_sever(struct tracer *t, struct uring *r, const struct request *q, int32_t res);
+bool uring_severed(const struct uring *r, struct request *q);
+struct request *uring_short(const struct uring *r, uint64_t word, int32_t res);
 
 /* fast/uring_told.c: what a task has noted in the call of it that it is in, or has told
  * of one. */

@@ -54,6 +54,8 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 		uring_set_file(r,
 			q->direct == INT_MAX ? (uint32_t)c->res : (uint32_t)q->direct,
 			q->op[0].kind == OP_CLOSE ? 0 : q->op[0].file, q->open);
+	if (!notice)
+		uring_sever(t, r, q, c->res);
 	if (!(c->flags & IORING_CQE_F_MORE))
 		requests_done(t, &r->flying, q);
 }
@@ -93,6 +95,8 @@ static void progress(struct tracer *t, struct uring *r, bool all)
 			q = asked_for(r, &c);
 		if (l->seen && !q && !all && may_be_told(r, r->done))
 			return;
+		if (l->seen && !q)
+			q = uring_short(r, c.user_data, c.res);
 		l->seen = false;
 		if (q) /* else it is from another ring: IORING_OP_MSG_RING */
 			answer(t, r, q, &c, l->now);

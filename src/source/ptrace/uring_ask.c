@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 /* How the entry of a request says how much, and of what. */
 enum form {
@@ -276,6 +277,21 @@ static void follow(const struct asking *a, struct request *q)
 	q->renews = follows && (before->renews || registers(before));
 }
 
+static bool is_whole(const struct io_uring_sqe *s)
+{
+	switch (s->opcode < URING_LIMIT ? says[s->opcode] : SAYS_FILE) {
+	case SAYS_VECTOR:
+	case SAYS_RECORD:
+	case SAYS_TWO:
+		return s->opcode != URING_READ_MULTISHOT;
+	case SAYS_LENGTH:
+	case SAYS_MESSAGE:
+		return s->msg_flags & MSG_WAITALL && !(s->ioprio & IORING_RECV_MULTISHOT);
+	default:
+		return false;
+	}
+}
+
 static void ask(struct asking *a, struct request *q, uint64_t number,
 	const struct io_uring_sqe *s)
 {
@@ -283,6 +299,8 @@ static void ask(struct asking *a, struct request *q, uint64_t number,
 		.at = number,
 		.silent = s->flags & IOSQE_CQE_SKIP_SUCCESS,
 		.links = s->flags & (IOSQE_IO_LINK | IOSQE_IO_HARDLINK),
+		.severs = s->flags & IOSQE_IO_LINK && !(s->flags & IOSQE_IO_HARDLINK),
+		.whole = is_whole(s),
 		.opcode = s->opcode,
 		.place = { -1, -1 },
 		.open = open_flags(a, s),
@@ -351,7 +369,7 @@ static void take(struct tracer *t, struct uring *r, struct offer *o)
 
 	o->number = 0;
 	r->positions -= q->moves != 0;
-	if (o->dropped)
+	if (o->dropped || uring_severed(r, q))
 		return;
 	if (k)
 		*(o->noted ? &k->fast : &k->slow) += q->wanted;

@@ -1,0 +1,125 @@
+/*
+ * sorts.c - requests of a ring whose answers say something else than how much was read or
+ * written, or are not given
+ *
+ * usage: sorts HOW FILE. HOW: severed (by one that is silent, and fails) called (by one
+ * that is not) brief (by one that is silent, and short) hard (not by one that fails)
+ */
+#include <fcntl.h>
+#include <liburing.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUNDS = 5, LENGTH = 4096 };
+
+static struct io_uring ring;
+static char buf[2 * LENGTH];
+static int file;
+
+static void need(int ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "sorts: %s failed\n", what);
+	exit(3);
+}
+
+static struct io_uring_sqe *next(void)
+{
+	struct io_uring_sqe *s = io_uring_get_sqe(&ring);
+
+	need(s != NULL, "io_uring_get_sqe");
+	return s;
+}
+
+static void go(int answers)
+{
+	struct io_uring_cqe *c;
+
+	need(io_uring_submit_and_wait(&ring, answers) >= 0, "io_uring_submit");
+	while (answers--) {
+		need(!io_uring_wait_cqe(&ring, &c), "io_uring_wait_cqe");
+		io_uring_cqe_seen(&ring, c);
+	}
+}
+
+static void reads(int fd, unsigned n, unsigned off, unsigned flags)
+{
+	struct io_uring_sqe *s = next();
+
+	io_uring_prep_read(s, fd, buf, n, off);
+	s->flags |= flags;
+	/* The same ones, so that an answer to one that is not known would shift all. */
+	s->user_data = fd < 0 ? 1 : flags & IOSQE_CQE_SKIP_SUCCESS ? 3 : 2;
+}
+
+static void severed(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		reads(-1, 10, 0, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
+		reads(file, 20, 0, IOSQE_IO_LINK);
+		reads(file, 25, 0, 0);
+		go(1);
+		reads(file, 30 + i, 0, 0);
+		go(1);
+	}
+}
+
+static void called(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		reads(-1, 10, 0, IOSQE_IO_LINK);
+		reads(file, 20, 0, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
+		reads(file, 25, 0, 0);
+		go(3);
+		reads(file, 30 + i, 0, 0);
+		go(1);
+	}
+}
+
+static void brief(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		reads(file, 100, LENGTH - 50, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
+		reads(file, 20, 0, 0);
+		go(1);
+		reads(file, 30 + i, 0, 0);
+		go(1);
+	}
+}
+
+static void hard(void)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		reads(-1, 10, 0, IOSQE_IO_HARDLINK | IOSQE_CQE_SKIP_SUCCESS);
+		reads(file, 20, 0, 0);
+		go(2);
+		reads(file, 30 + i, 0, 0);
+		go(1);
+	}
+}
+
+static const struct {
+	const char *how;
+	void (*does)(void);
+} ways[] = { { "severed", severed }, { "called", called }, { "brief", brief },
+	{ "hard", hard } };
+
+int main(int argc, char **argv)
+{
+	size_t i = 0, n = sizeof(ways) / sizeof(*ways);
+
+	if (argc < 3)
+		return 2;
+	file = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0600);
+	need(file >= 0 && !ftruncate(file, LENGTH), "open");
+	need(!io_uring_queue_init(16, &ring, 0), "io_uring_setup");
+	while (i < n && strcmp(ways[i].how, argv[1]) != 0)
+		i++;
+	if (i == n)
+		return 2;
+	ways[i].does();
+	return 0;
+}
