@@ -4,12 +4,14 @@
  *
  * usage: sorts HOW FILE. HOW: severed (by one that is silent, and fails) called (by one
  * that is not) brief (by one that is silent, and short) hard (not by one that fails)
+ * message
  */
 #include <fcntl.h>
 #include <liburing.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { ROUNDS = 5, LENGTH = 4096 };
@@ -101,11 +103,44 @@ static void hard(void)
 	}
 }
 
+static void pair(int type, int s[2])
+{
+	need(!socketpair(AF_UNIX, type, 0, s), "socketpair");
+}
+
+/* With room for a name and for control data before what is received. */
+static void message(void)
+{
+	static char part[8][1024];
+	struct msghdr m = { .msg_namelen = 64, .msg_controllen = 32 };
+	int s[2];
+	struct io_uring_buf_ring *b = aligned_alloc(LENGTH, LENGTH);
+	struct io_uring_buf_reg is = {
+		.ring_addr = (uintptr_t)b, .ring_entries = 8, .bgid = 1
+	};
+
+	need(b && !io_uring_register_buf_ring(&ring, &is, 0), "io_uring_register_buf_ring");
+	io_uring_buf_ring_init(b);
+	for (int i = 0; i < 8; i++)
+		io_uring_buf_ring_add(b, part[i], sizeof(part[i]), (unsigned short)i, 7, i);
+	io_uring_buf_ring_advance(b, 8);
+	pair(SOCK_DGRAM, s);
+	struct io_uring_sqe *e = next();
+	io_uring_prep_recvmsg_multishot(e, s[1], &m, 0);
+	e->flags |= IOSQE_BUFFER_SELECT;
+	e->buf_group = 1;
+	need(io_uring_submit(&ring) == 1, "io_uring_submit");
+	for (int i = 0; i < ROUNDS; i++) {
+		need(send(s[0], buf, 100 + i, 0) == 100 + i, "send");
+		go(1);
+	}
+}
+
 static const struct {
 	const char *how;
 	void (*does)(void);
 } ways[] = { { "severed", severed }, { "called", called }, { "brief", brief },
-	{ "hard", hard } };
+	{ "hard", hard }, { "message", message } };
 
 int main(int argc, char **argv)
 {

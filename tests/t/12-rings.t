@@ -22,8 +22,8 @@ cat >rows.py <<'END'
 import json, sys
 rows = [json.loads(l) for l in open("u.jsonl")]
 name = lambda p: p and p[p.rfind("/") + 1:]
-got = [(r["call"][9:], name(r["path"]), r["type"], bool(r["inode"]), *(r[k] for k in sys.argv[2:]))
-       for r in rows if r["call"].startswith("io_uring:")]
+what = lambda r: () if r["type"] == "socket" else (name(r["path"]), r["type"], bool(r["inode"]))
+got = [(r["call"][9:], *what(r), *(r[k] for k in sys.argv[2:])) for r in rows if r["call"].startswith("io_uring:")]
 want = eval(sys.argv[1])
 assert got == want, got
 run = json.load(open("u.json"))["run"]
@@ -67,6 +67,7 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		for how in "severed (10,0,'EBADF')," "called (10,0,'EBADF'),(20,0,'ECANCELED'),(25,0,'ECANCELED')," "brief (100,50,None)," "hard (10,0,'EBADF'),(20,20,None),"; do
 			rows "what is linked to one that fails" "$mode" sorts ${how%% *} "$(each "${how#* }")" requested bytes errno
 		done
+		rows "messages, without what is before them" "$mode" sorts message '[("RECVMSG", 100 + i) for i in range(5)]' bytes
 		rows "a new file" "$mode -e all" slots named '[(c, "file.other", "regular", True) for c in ["OPENAT"] + 5 * ["WRITE"]]'
 	done
 else

@@ -38,6 +38,18 @@ uint64_t asked_vec(const struct task *k, uint64_t at, uint64_t n)
 	return sum;
 }
 
+uint64_t asked_msg_beside(const struct task *k, uint64_t at)
+{
+	const struct layout *l = &layouts[k->call.abi];
+	uint8_t msg[64];
+	uint32_t name;
+
+	if (task_read(k, at, msg, l->mmsg_bytes) != l->mmsg_bytes)
+		return 0;
+	memcpy(&name, msg + l->word, sizeof(name));
+	return name + word_at(l, msg + l->msg_len + 2 * l->word);
+}
+
 uint64_t asked_msg(const struct task *k, uint64_t at)
 {
 	const struct layout *l = &layouts[k->call.abi];

@@ -26,4 +26,7 @@ uint64_t word_at(const struct layout *l, const uint8_t *p);
 uint64_t asked_vec(const struct task *k, uint64_t at, uint64_t n);
 uint64_t asked_msg(const struct task *k, uint64_t at);
 
+/* How much it has room for besides: a name, and control data. */
+uint64_t asked_msg_beside(const struct task *k, uint64_t at);
+
 #endif

@@ -22,6 +22,13 @@ static bool is_descriptor(const struct request *q)
 	return q->direct < 0 && (q->op[0].kind == OP_OPEN || q->op[0].kind == OP_CLOSE);
 }
 
+static int64_t moved(const struct request *q, int32_t res)
+{
+	if (res < 0)
+		return res;
+	return (uint64_t)res > q->header ? (int64_t)(res - q->header) : 0;
+}
+
 static void answer(struct tracer *t, struct uring *r, struct request *q,
 	const struct io_uring_cqe *c, uint64_t now)
 {
@@ -45,7 +52,7 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 		if (q->op[0].kind == OP_OPEN && c->res >= 0 && q->direct < 0)
 			q->op[0].fd = c->res;
 		uring_made_file(t, q, c->res);
-		async_end(t, q, c->res, now);
+		async_end(t, q, moved(q, c->res), now);
 	}
 	if (c->res >= 0 && is_descriptor(q))
 		uring_forget(t, task_find(t, q->op[0].tid),

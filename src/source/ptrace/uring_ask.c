@@ -186,6 +186,9 @@ static void put(struct asking *a, struct request *q, const struct io_uring_sqe *
 		break;
 	case SAYS_MESSAGE:
 		op->want = asked_msg(a->k, s->addr);
+		if (s->opcode == IORING_OP_RECVMSG && s->ioprio & IORING_RECV_MULTISHOT)
+			q->header = sizeof(struct io_uring_recvmsg_out) +
+				    asked_msg_beside(a->k, s->addr);
 		break;
 	case SAYS_RECORD:
 		q->rw = (uint32_t)s->rw_flags;
