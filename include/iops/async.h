@@ -23,6 +23,9 @@ uint8_t async_kind(enum async which, unsigned number);
 /* What names_call() says of "io_uring:READ", "aio:pread". */
 unsigned async_call(struct names *n, enum async which, unsigned number);
 
+/* Likewise of one that shows what it does not take: "io_uring:RECV:peek". */
+unsigned async_peek(struct names *n, enum async which, unsigned number);
+
 /* Whether -e wants such requests: the call that does the same says so. */
 bool async_wanted(const struct syscall_set *want, enum async which, unsigned number);
 

@@ -120,13 +120,25 @@ uint8_t async_kind(enum async which, unsigned number)
 	return kind_of(which, number).kind;
 }
 
-unsigned async_call(struct names *n, enum async which, unsigned number)
+static unsigned call_of(
+	struct names *n, enum async which, unsigned number, const char *suffix)
 {
 	char name[40];
-	int len = snprintf(name, sizeof(name), "%s:%s",
-		which == ASYNC_AIO ? "aio" : "io_uring", async_name(which, number));
+	int len = snprintf(name, sizeof(name), "%s:%s%s",
+		which == ASYNC_AIO ? "aio" : "io_uring", async_name(which, number),
+		suffix);
 
 	return names_call(n, name, (size_t)len);
+}
+
+unsigned async_call(struct names *n, enum async which, unsigned number)
+{
+	return call_of(n, which, number, "");
+}
+
+unsigned async_peek(struct names *n, enum async which, unsigned number)
+{
+	return call_of(n, which, number, ":peek");
 }
 
 bool async_wanted(const struct syscall_set *want, enum async which, unsigned number)

@@ -4,7 +4,7 @@
  *
  * usage: sorts HOW FILE. HOW: severed (by one that is silent, and fails) called (by one
  * that is not) brief (by one that is silent, and short) hard (not by one that fails)
- * message
+ * message peek
  */
 #include <fcntl.h>
 #include <liburing.h>
@@ -136,11 +136,24 @@ static void message(void)
 	}
 }
 
+static void peek(void)
+{
+	int s[2];
+
+	pair(SOCK_STREAM, s);
+	need(send(s[0], buf, 100, 0) == 100, "send");
+	for (int i = 0; i < ROUNDS; i++) {
+		struct io_uring_sqe *e = next();
+		io_uring_prep_recv(e, s[1], buf, 50 + i, i == ROUNDS - 1 ? 0 : MSG_PEEK);
+		go(1);
+	}
+}
+
 static const struct {
 	const char *how;
 	void (*does)(void);
 } ways[] = { { "severed", severed }, { "called", called }, { "brief", brief },
-	{ "hard", hard }, { "message", message } };
+	{ "hard", hard }, { "message", message }, { "peek", peek } };
 
 int main(int argc, char **argv)
 {

@@ -68,6 +68,7 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 			rows "what is linked to one that fails" "$mode" sorts ${how%% *} "$(each "${how#* }")" requested bytes errno
 		done
 		rows "messages, without what is before them" "$mode" sorts message '[("RECVMSG", 100 + i) for i in range(5)]' bytes
+		rows "what is shown and not taken" "$mode" sorts peek '[("RECV:peek", "peek", 50 + i, 50 + i) for i in range(4)] + [("RECV", "read", 54, 54)]' kind requested bytes
 		rows "a new file" "$mode -e all" slots named '[(c, "file.other", "regular", True) for c in ["OPENAT"] + 5 * ["WRITE"]]'
 	done
 else

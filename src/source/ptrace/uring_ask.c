@@ -280,6 +280,11 @@ static void follow(const struct asking *a, struct request *q)
 	q->renews = follows && (before->renews || registers(before));
 }
 
+static bool receives(const struct io_uring_sqe *s)
+{
+	return s->opcode == IORING_OP_RECV || s->opcode == IORING_OP_RECVMSG;
+}
+
 static bool is_whole(const struct io_uring_sqe *s)
 {
 	switch (s->opcode < URING_LIMIT ? says[s->opcode] : SAYS_FILE) {
@@ -310,6 +315,10 @@ static void ask(struct asking *a, struct request *q, uint64_t number,
 		.result = OP_NO_OFFSET };
 	follow(a, q);
 	async_begin(a->t, a->k, q, ASYNC_URING, s->opcode, a->now);
+	if (receives(s) && s->msg_flags & MSG_PEEK) {
+		q->op[0].kind = OP_PEEK;
+		q->op[0].call = (uint16_t)async_peek(a->t->names, ASYNC_URING, s->opcode);
+	}
 	q->direct = direct_of(q, s);
 	if (q->op[0].kind == OP_CLOSE)
 		q->op[0].fd = s->fd;
