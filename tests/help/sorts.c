@@ -4,8 +4,9 @@
  *
  * usage: sorts HOW FILE. HOW: severed (by one that is silent, and fails) called (by one
  * that is not) brief (by one that is silent, and short) hard (not by one that fails)
- * message peek
+ * message peek longer notice
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <liburing.h>
 #include <stdio.h>
@@ -149,11 +150,47 @@ static void peek(void)
 	}
 }
 
+static void longer(void)
+{
+	int s[2];
+
+	pair(SOCK_DGRAM, s);
+	for (int i = 0; i < ROUNDS; i++) {
+		need(send(s[0], buf, 1000, 0) == 1000, "send");
+		struct io_uring_sqe *e = next();
+		io_uring_prep_recv(e, s[1], buf, 50 + i, MSG_TRUNC);
+		go(1);
+	}
+}
+
+/* Each is answered twice: the second time is told how it was sent. */
+static void notice(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t n = sizeof(at);
+	int from = socket(AF_INET, SOCK_STREAM, 0), to = socket(AF_INET, SOCK_STREAM, 0);
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	need(!bind(to, (void *)&at, n) && !listen(to, 1) &&
+			!getsockname(to, (void *)&at, &n) &&
+			!connect(from, (void *)&at, n),
+		"connect");
+	to = accept(to, NULL, NULL);
+	for (int i = 0; i < ROUNDS; i++) {
+		struct io_uring_sqe *e = next();
+		io_uring_prep_send_zc(e, from, buf, 1000 + i, 0, 1 << 3 /* REPORT_USAGE */);
+		need(io_uring_submit(&ring) == 1, "io_uring_submit");
+		need(recv(to, buf, 1000 + i, MSG_WAITALL) == 1000 + i, "recv");
+		go(2);
+	}
+}
+
 static const struct {
 	const char *how;
 	void (*does)(void);
 } ways[] = { { "severed", severed }, { "called", called }, { "brief", brief },
-	{ "hard", hard }, { "message", message }, { "peek", peek } };
+	{ "hard", hard }, { "message", message }, { "peek", peek },
+	{ "longer", longer }, { "notice", notice } };
 
 int main(int argc, char **argv)
 {

@@ -69,6 +69,8 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		done
 		rows "messages, without what is before them" "$mode" sorts message '[("RECVMSG", 100 + i) for i in range(5)]' bytes
 		rows "what is shown and not taken" "$mode" sorts peek '[("RECV:peek", "peek", 50 + i, 50 + i) for i in range(4)] + [("RECV", "read", 54, 54)]' kind requested bytes
+		rows "what did not fit is not read" "$mode" sorts longer '[("RECV", 50 + i, 50 + i) for i in range(5)]' requested bytes
+		rows "a notice is no answer" "$mode" sorts notice '[("SEND_ZC", 1000 + i, 1000 + i) for i in range(5)]' requested bytes
 		rows "a new file" "$mode -e all" slots named '[(c, "file.other", "regular", True) for c in ["OPENAT"] + 5 * ["WRITE"]]'
 	done
 else

@@ -22,11 +22,14 @@ static bool is_descriptor(const struct request *q)
 	return q->direct < 0 && (q->op[0].kind == OP_OPEN || q->op[0].kind == OP_CLOSE);
 }
 
+/* Of buffers that the kernel chooses it is not known what fits into them. */
 static int64_t moved(const struct request *q, int32_t res)
 {
-	if (res < 0)
-		return res;
-	return (uint64_t)res > q->header ? (int64_t)(res - q->header) : 0;
+	uint64_t n = res < 0 || (uint64_t)res < q->header ? 0 : (uint64_t)res - q->header;
+
+	if (q->cut && q->op[0].want && n > q->op[0].want)
+		n = q->op[0].want;
+	return res < 0 ? res : (int64_t)n;
 }
 
 static void answer(struct tracer *t, struct uring *r, struct request *q,
@@ -38,7 +41,7 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 
 	if (requests_confused(&r->flying, q, now) && r->process && r->process->newest)
 		task_note(t, r->process->newest, NOTE_IO_URING, 0);
-	if (!request_may_return(q, c->res)) {
+	if (!notice && !request_may_return(q, c->res)) {
 		if (r->process)
 			async_lost(t, r->process, 1);
 		requests_done(t, &r->flying, q);

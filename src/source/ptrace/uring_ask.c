@@ -319,6 +319,7 @@ static void ask(struct asking *a, struct request *q, uint64_t number,
 		q->op[0].kind = OP_PEEK;
 		q->op[0].call = (uint16_t)async_peek(a->t->names, ASYNC_URING, s->opcode);
 	}
+	q->cut = receives(s) && s->msg_flags & MSG_TRUNC;
 	q->direct = direct_of(q, s);
 	if (q->op[0].kind == OP_CLOSE)
 		q->op[0].fd = s->fd;
