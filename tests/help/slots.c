@@ -1,8 +1,9 @@
 /*
  * slots.c - files that requests put among the registered ones of a ring, and take away
  *
- * usage: slots HOW FILE. HOW: open alloc new linked silent replaced named
+ * usage: slots HOW FILE. HOW: open alloc new linked silent replaced named accepted pipes
  */
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <liburing.h>
 #include <stdio.h>
@@ -146,11 +147,54 @@ static void replaced(void)
 	chain(0, 0);
 }
 
+static void accepted(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	socklen_t n = sizeof(at);
+	int to = socket(AF_INET, SOCK_STREAM, 0), from = socket(AF_INET, SOCK_STREAM, 0);
+	struct io_uring_sqe *s = next();
+
+	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	need(!bind(to, (void *)&at, n) && !listen(to, 1) &&
+			!getsockname(to, (void *)&at, &n) &&
+			!connect(from, (void *)&at, n),
+		"connect");
+	io_uring_prep_accept(s, to, NULL, NULL, 0);
+	s->file_index = 2;
+	is_next(s, 0);
+	go(1);
+	for (int i = 0; i < ROUNDS; i++) {
+		need(write(from, buf, SIZE) == SIZE, "write");
+		s = next();
+		io_uring_prep_recv(s, 1, buf, SIZE, 0);
+		is_next(s, IOSQE_FIXED_FILE);
+		need(go(1) == SIZE, "recv");
+	}
+}
+
+/* Descriptor 0 is the file all the while. */
+static void pipes(void)
+{
+	int fd = open(path, O_RDWR), p[2];
+
+	need(fd >= 0 && dup2(fd, 0) == 0, "dup2");
+	for (int i = 0; i < ROUNDS; i++) {
+		struct io_uring_sqe *s = next();
+		memset(s, 0, sizeof(*s));
+		s->opcode = 62; /* IORING_OP_PIPE */
+		s->addr = (uintptr_t)p;
+		is_next(s, 0);
+		go(1);
+		need(!close(p[0]) && !close(p[1]), "close");
+	}
+}
+
 static const struct {
 	const char *how;
 	void (*does)(void);
 } ways[] = { { "open", open_slot }, { "alloc", alloc }, { "new", new }, { "named", named },
-	{ "linked", linked }, { "silent", silent }, { "replaced", replaced } };
+	{ "linked", linked }, { "silent", silent }, { "replaced", replaced },
+	{ "accepted", accepted }, { "pipes", pipes } };
 
 int main(int argc, char **argv)
 {

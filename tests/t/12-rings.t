@@ -30,11 +30,11 @@ run = json.load(open("u.json"))["run"]
 assert run["complete"] and not run["lost"], run
 END
 rows() {	# name, mode, helper and its way, what is wanted, members
-	name=$1 mode=$2 helper=$3 how=$4; shift 4
+	name=$1 opt=$2 helper=$3 how=$4; shift 4
 	rm -f u.iops
-	"$IOPS" run $mode -l u.iops --json -o u.json -- "$HELP/$helper" $how "$DIR/file" >/dev/null
+	"$IOPS" run $opt -l u.iops --json -o u.json -- "$HELP/$helper" $how "$DIR/file" >/dev/null
 	"$IOPS" export --to jsonl u.iops >u.jsonl
-	ok "$name, $how $mode" /usr/bin/python3 rows.py "$@"
+	ok "$name, $how $opt" /usr/bin/python3 rows.py "$@"
 }
 # Five times requests of (requested, bytes, errno), then one that does what it is to.
 each() {
@@ -71,6 +71,10 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		rows "what is shown and not taken" "$mode" sorts peek '[("RECV:peek", "peek", 50 + i, 50 + i) for i in range(4)] + [("RECV", "read", 54, 54)]' kind requested bytes
 		rows "what did not fit is not read" "$mode" sorts longer '[("RECV", 50 + i, 50 + i) for i in range(5)]' requested bytes
 		rows "a notice is no answer" "$mode" sorts notice '[("SEND_ZC", 1000 + i, 1000 + i) for i in range(5)]' requested bytes
+		rows "what is accepted there is not what listens" "$mode -e data,accept4" slots accepted '[("ACCEPT", 0)] + [("RECV", None, "unknown", False, 100)] * 5' bytes
+		rows "a close there is of that file" "$mode -e close" slots linked '[("CLOSE", n, "regular", True, None) for n in 2 * ["file", "file.other"]]' fd
+		! "$HELP/slots" pipes "$DIR/file" 2>/dev/null ||
+			rows "a pipe is not descriptor 0" "$mode -e pipe2" slots pipes '[("PIPE", None, "unknown", False, None)] * 5' fd
 		rows "a new file" "$mode -e all" slots named '[(c, "file.other", "regular", True) for c in ["OPENAT"] + 5 * ["WRITE"]]'
 	done
 else

@@ -41,7 +41,8 @@ struct request {
 	uint32_t rw;      /* RWF_... of a read or a write */
 	int open;         /* O_... of an open; -1: not known */
 	bool appends;     /* at the end of its file, wherever that is */
-	bool cut; /* what did not fit into it is said to be moved as well */
+	uint64_t addr;    /* where a pipe is said to be */
+	bool cut;         /* what did not fit into it is said to be moved as well */
 	uint64_t header;  /* so much of what is said to be moved is none of it */
 	int64_t result;   /* of its answer; OP_NO_OFFSET: there is none */
 	bool two;

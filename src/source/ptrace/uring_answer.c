@@ -19,7 +19,32 @@ static struct request *asked_for(const struct uring *r, const struct io_uring_cq
 
 static bool is_descriptor(const struct request *q)
 {
-	return q->direct < 0 && (q->op[0].kind == OP_OPEN || q->op[0].kind == OP_CLOSE);
+	return q->direct < 0 && q->opcode != URING_PIPE &&
+	       (q->op[0].kind == OP_OPEN || q->op[0].kind == OP_CLOSE);
+}
+
+/* What was known of a descriptor, or of a place among the registered files. What is
+ * accepted there has no name, nor has a pipe, which takes two.
+ */
+static void renew(struct tracer *t, struct uring *r, const struct request *q, int32_t res)
+{
+	struct task *k = task_find(t, q->op[0].tid);
+	bool opens = q->op[0].kind == OP_OPEN, pipe = q->opcode == URING_PIPE;
+	int32_t at[2] = { q->direct == INT_MAX ? res : q->direct,
+		q->direct == INT_MAX ? res : q->direct + 1 };
+
+	if (is_descriptor(q))
+		uring_forget(t, k, opens ? res : q->op[0].fd);
+	if (pipe && (q->direct < 0 || q->direct == INT_MAX) &&
+		(!k || task_read(k, q->addr, at, sizeof(at)) != sizeof(at)))
+		return;
+	for (int i = 0; i <= pipe; i++) {
+		if (pipe && q->direct < 0)
+			uring_forget(t, k, at[i]);
+		else if (q->direct >= 0)
+			uring_set_file(r, (uint32_t)at[i],
+				q->open != -1 ? q->op[0].file : 0, q->open);
+	}
 }
 
 /* Of buffers that the kernel chooses it is not known what fits into them. */
@@ -52,18 +77,13 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 		/* Linked to one before it that has put the file there. */
 		for (int i = 0; i <= q->two; i++)
 			uring_find_file(t, r, q, i);
-		if (q->op[0].kind == OP_OPEN && c->res >= 0 && q->direct < 0)
+		if (is_descriptor(q) && q->op[0].kind == OP_OPEN && c->res >= 0)
 			q->op[0].fd = c->res;
 		uring_made_file(t, q, c->res);
 		async_end(t, q, moved(q, c->res), now);
 	}
-	if (c->res >= 0 && is_descriptor(q))
-		uring_forget(t, task_find(t, q->op[0].tid),
-			q->op[0].kind == OP_OPEN ? c->res : q->op[0].fd);
-	if (q->direct >= 0 && c->res >= 0)
-		uring_set_file(r,
-			q->direct == INT_MAX ? (uint32_t)c->res : (uint32_t)q->direct,
-			q->op[0].kind == OP_CLOSE ? 0 : q->op[0].file, q->open);
+	if (c->res >= 0 && !notice)
+		renew(t, r, q, c->res);
 	if (!notice)
 		uring_sever(t, r, q, c->res);
 	if (!(c->flags & IORING_CQE_F_MORE))

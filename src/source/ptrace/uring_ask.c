@@ -116,10 +116,16 @@ static void put_descriptor(
 
 static void put_file(struct asking *a, struct request *q, const struct io_uring_sqe *s)
 {
-	if (s->flags & IOSQE_FIXED_FILE)
+	struct io_uring_sqe at = *s;
+
+	if (q->op[0].kind == OP_CLOSE && q->direct >= 0) {
+		at.fd = q->direct;
+		put_registered(a, q, &at);
+	} else if (s->flags & IOSQE_FIXED_FILE) {
 		put_registered(a, q, s);
-	else if (s->fd >= 0)
+	} else if (s->fd >= 0) {
 		put_descriptor(a, q, s);
+	}
 }
 
 static void put_path(const struct asking *a, struct request *q, int dirfd, uint64_t at)
@@ -322,7 +328,8 @@ static void ask(struct asking *a, struct request *q, uint64_t number,
 	q->cut = receives(s) && s->msg_flags & MSG_TRUNC;
 	q->direct = direct_of(q, s);
 	if (q->op[0].kind == OP_CLOSE)
-		q->op[0].fd = s->fd;
+		q->op[0].fd = q->direct < 0 ? s->fd : -1;
+	q->addr = s->addr;
 	q->changes = a->t->fast ? changes(q, s) : 0;
 	bool opens = q->direct >= 0 && q->op[0].kind == OP_OPEN;
 	if (q->wanted || q->changes || opens || (a->t->fast && is_transfer(&q->op[0])))
