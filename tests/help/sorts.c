@@ -4,7 +4,7 @@
  *
  * usage: sorts HOW FILE. HOW: severed (by one that is silent, and fails) called (by one
  * that is not) brief (by one that is silent, and short) hard (not by one that fails)
- * message peek longer notice
+ * message peek longer notice parts
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -185,12 +185,27 @@ static void notice(void)
 	}
 }
 
+static void parts(void)
+{
+	struct iovec v[2] = { { buf, 10 }, { buf, 20 } };
+	int s[2];
+
+	pair(SOCK_STREAM, s);
+	for (int i = 0; i < ROUNDS * ROUNDS; i++) {
+		struct io_uring_sqe *e = next();
+		io_uring_prep_send(e, s[0], v, 2, 0);
+		e->ioprio |= 1 << 5; /* IORING_SEND_VECTORIZED */
+		go(1);
+		need(recv(s[1], buf, sizeof(buf), 0) == 30, "recv");
+	}
+}
+
 static const struct {
 	const char *how;
 	void (*does)(void);
 } ways[] = { { "severed", severed }, { "called", called }, { "brief", brief },
 	{ "hard", hard }, { "message", message }, { "peek", peek },
-	{ "longer", longer }, { "notice", notice } };
+	{ "longer", longer }, { "notice", notice }, { "parts", parts } };
 
 int main(int argc, char **argv)
 {

@@ -75,6 +75,8 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		rows "a close there is of that file" "$mode -e close" slots linked '[("CLOSE", n, "regular", True, None) for n in 2 * ["file", "file.other"]]' fd
 		! "$HELP/slots" pipes "$DIR/file" 2>/dev/null ||
 			rows "a pipe is not descriptor 0" "$mode -e pipe2" slots pipes '[("PIPE", None, "unknown", False, None)] * 5' fd
+		! timeout 5 "$HELP/sorts" parts "$DIR/file" 2>/dev/null ||
+			rows "what is sent in parts" "$mode" sorts parts '[("SEND", 30, 30)] * 25' requested bytes
 		rows "a new file" "$mode -e all" slots named '[(c, "file.other", "regular", True) for c in ["OPENAT"] + 5 * ["WRITE"]]'
 	done
 else

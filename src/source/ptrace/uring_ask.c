@@ -201,7 +201,9 @@ static void put(struct asking *a, struct request *q, const struct io_uring_sqe *
 		op->want = s->len;
 		break;
 	case SAYS_LENGTH:
-		op->want = s->len;
+		op->want = op->kind == OP_WRITE && s->ioprio & SEND_PARTS
+				   ? asked_vec(a->k, s->addr, s->len)
+				   : s->len;
 		break;
 	case SAYS_ADDRESS:
 		op->want = s->addr;

@@ -446,8 +446,11 @@ hook_extended_end:
 	movzbl	ENTRIES_AT(%rdx), %edx
 	subl	$ENTRY_NOTED, %edx
 	jb	hook_ring_pass
+	jnz	6f
+	testb	$SEND_PARTS, 2(%rdi)	/* what is sent may be in parts */
 	jz	4f
-	cmpq	$-1, 8(%rdi)		/* the position of the descriptor */
+	jmp	hook_ring_pass
+6:	cmpq	$-1, 8(%rdi)		/* the position of the descriptor */
 	je	hook_ring_pass
 	cmpl	$ENTRY_VECTOR-ENTRY_NOTED, %edx
 	jne	4f

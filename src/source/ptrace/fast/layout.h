@@ -43,6 +43,7 @@
  * none, and its instructions 16 bytes further. */
 #define ENTRIES_AT    (TABLES_AT + 0x300) /* a byte for each IORING_OP_... */
 #define NENTRIES      64
+#define SEND_PARTS    0x20 /* IORING_SEND_VECTORIZED */
 #define ENTRY_PASS    0 /* it has more to tell than its entry: the call is to stop */
 #define ENTRY_NOTED   1
 #define ENTRY_PLACED  2 /* likewise, if it says its offset */
