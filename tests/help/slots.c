@@ -1,7 +1,7 @@
 /*
  * slots.c - files that requests put among the registered ones of a ring, and take away
  *
- * usage: slots HOW FILE. HOW: open alloc new linked silent replaced named accepted pipes
+ * usage: slots HOW FILE. HOW: open alloc new linked silent replaced named accepted pipes somewhere updated
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -189,12 +189,35 @@ static void pipes(void)
 	}
 }
 
+/* Where there is room, which is said in place of the descriptors. */
+static void update(unsigned at)
+{
+	int fd[2] = { open(path, O_RDWR), open(other, O_RDWR | O_CREAT, 0600) };
+	struct io_uring_sqe *s = next();
+
+	io_uring_prep_files_update(s, fd, 2, (int)at);
+	is_next(s, 0);
+	need(go(1) == 2, "IORING_OP_FILES_UPDATE");
+	writes_to(at == IORING_FILE_INDEX_ALLOC ? fd[1] : (int)at + 1, IOSQE_FIXED_FILE);
+}
+
+static void somewhere(void)
+{
+	update(IORING_FILE_INDEX_ALLOC);
+}
+
+static void updated(void)
+{
+	update(2);
+}
+
 static const struct {
 	const char *how;
 	void (*does)(void);
 } ways[] = { { "open", open_slot }, { "alloc", alloc }, { "new", new }, { "named", named },
 	{ "linked", linked }, { "silent", silent }, { "replaced", replaced },
-	{ "accepted", accepted }, { "pipes", pipes } };
+	{ "accepted", accepted }, { "pipes", pipes }, { "somewhere", somewhere },
+	{ "updated", updated } };
 
 int main(int argc, char **argv)
 {

@@ -77,6 +77,9 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 			rows "a pipe is not descriptor 0" "$mode -e pipe2" slots pipes '[("PIPE", None, "unknown", False, None)] * 5' fd
 		! timeout 5 "$HELP/sorts" parts "$DIR/file" 2>/dev/null ||
 			rows "what is sent in parts" "$mode" sorts parts '[("SEND", 30, 30)] * 25' requested bytes
+		for how in somewhere updated; do
+			rows "files that a request registers" "$mode" slots $how '[("WRITE", "file.other", "regular", True, 100 * i) for i in range(5)]' offset
+		done
 		rows "a new file" "$mode -e all" slots named '[(c, "file.other", "regular", True) for c in ["OPENAT"] + 5 * ["WRITE"]]'
 	done
 else

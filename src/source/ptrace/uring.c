@@ -29,6 +29,8 @@ static void drop(struct tracer *t, struct uring *r)
 	requests_fini(t, &r->flying);
 	free(r->offer);
 	free(r->late);
+	while (r->updates)
+		uring_drop_update(r, r->updates->number);
 	free(r->file);
 	free(r);
 }

@@ -59,6 +59,15 @@ struct registered {
 	int flags;
 };
 
+/* What a request is to register, in order: from at on, or where there is room, which will
+ * be said in the place of each. */
+struct update {
+	struct update *next;
+	uint64_t number, from;
+	uint32_t at, n;
+	struct registered file[];
+};
+
 /* An answer that waits for those before it, or for its request to be known. */
 struct late {
 	uint64_t word, now;
@@ -91,6 +100,7 @@ struct uring {
 	bool timeouts;    /* has been asked for some, which end each wait */
 	unsigned silent;  /* requests that are answered only if they fail, so far */
 	struct registered *file;
+	struct update *updates; /* asked for */
 	unsigned nfile;
 	/* fast/uring_hook.c: its parts in a mapping of ours there, and where it is said
 	 * how many answers the hook has noted; stops: that cannot be. */
@@ -210,11 +220,16 @@ void uring_keeps(struct tracer *t, const struct task *k, struct uring *r);
 
 /* uring_files.c: what is registered. set: a request has made or given up one. find: the
  * one that op[i] of a request is about, if it is known by now. made: what an open of that
- * result is of, which may have made it.
+ * result is of, which may have made it. put_update, update, drop_update: a request is to
+ * register some, has registered so many, is another one by now.
  */
 void uring_forget(struct tracer *t, struct task *k, int fd);
 bool uring_room(struct uring *r, unsigned n);
 void uring_set_file(struct uring *r, uint32_t place, uint32_t file, int flags);
+void uring_put_update(struct tracer *t, struct task *k, struct uring *r, uint64_t number,
+	const struct io_uring_sqe *s);
+void uring_update(struct tracer *t, struct uring *r, const struct request *q, int32_t n);
+void uring_drop_update(struct uring *r, uint64_t number);
 bool uring_find_file(struct tracer *t, struct uring *r, struct request *q, int i);
 void uring_made_file(struct tracer *t, struct request *q, int32_t res);
 void uring_put_files(struct tracer *t, struct task *k, struct uring *r, uint64_t from,

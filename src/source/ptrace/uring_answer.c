@@ -82,6 +82,8 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 		uring_made_file(t, q, c->res);
 		async_end(t, q, moved(q, c->res), now);
 	}
+	if (q->opcode == IORING_OP_FILES_UPDATE)
+		uring_update(t, r, q, c->res);
 	if (c->res >= 0 && !notice)
 		renew(t, r, q, c->res);
 	if (!notice)

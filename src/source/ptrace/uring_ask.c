@@ -340,7 +340,7 @@ static void ask(struct asking *a, struct request *q, uint64_t number,
 		flight_asked(a->t, a->k, q);
 	a->r->timeouts |= s->opcode == IORING_OP_TIMEOUT;
 	if (s->opcode == IORING_OP_FILES_UPDATE)
-		uring_put_files(a->t, a->k, a->r, s->addr, (unsigned)s->off, s->len);
+		uring_put_update(a->t, a->k, a->r, number, s);
 }
 
 static void offer(struct asking *a, uint64_t number, const struct io_uring_sqe *s)
@@ -355,6 +355,7 @@ static void offer(struct asking *a, uint64_t number, const struct io_uring_sqe *
 	*o = (struct offer){
 		.number = number + 1, .noted = a->noted, .dropped = s->opcode == NO_OPCODE
 	};
+	uring_drop_update(r, number);
 	if (!o->dropped)
 		ask(a, &o->request, number, s);
 	r->positions += o->request.moves != 0;
@@ -391,8 +392,12 @@ static void take(struct tracer *t, struct uring *r, struct offer *o)
 
 	o->number = 0;
 	r->positions -= q->moves != 0;
-	if (o->dropped || uring_severed(r, q))
+	if (o->dropped)
 		return;
+	if (uring_severed(r, q)) {
+		uring_drop_update(r, q->at);
+		return;
+	}
 	if (k)
 		*(o->noted ? &k->fast : &k->slow) += q->wanted;
 	if (q->op[0].kind == OP_CLOSE && q->direct < 0)
@@ -400,6 +405,8 @@ static void take(struct tracer *t, struct uring *r, struct offer *o)
 	/* Where it fails, so does what is linked to it. */
 	if (q->silent && q->direct >= 0 && q->direct != INT_MAX && q->open != -1)
 		uring_set_file(r, (uint32_t)q->direct, q->op[0].file, q->open);
+	if (q->silent && q->opcode == IORING_OP_FILES_UPDATE)
+		uring_update(t, r, q, INT32_MAX);
 	bool full = q->silent && r->silent++ >= SILENT_MAX;
 	struct request *put = full ? NULL : requests_put(&r->flying, q);
 	flight_begins(t, put ? put : q);

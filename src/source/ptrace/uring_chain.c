@@ -35,6 +35,7 @@ void uring_sever(struct tracer *t, struct uring *r, const struct request *q, int
 		if (!q->silent)
 			continue;
 		s->result = -ECANCELED;
+		uring_drop_update(r, s->at);
 		requests_done(t, &r->flying, s);
 	}
 }

@@ -20,25 +20,103 @@ bool uring_room(struct uring *r, unsigned n)
 	return true;
 }
 
-void uring_put_files(struct tracer *t, struct task *k, struct uring *r, uint64_t from,
-	unsigned at, unsigned n)
+enum { SKIPPED = -2 /* flags of those that stay what they are */ };
+
+/* What descriptors in memory stand for. Returns of how many. */
+static unsigned read_files(struct tracer *t, struct task *k, uint64_t from, unsigned n,
+	struct registered *out)
 {
 	struct fd_view v = { 0 };
 	int32_t fd[FILES_STEP], known = -1;
 
-	for (unsigned i = 0; i < n && at + i < r->nfile; i++) {
+	for (unsigned i = 0; i < n; i++) {
 		unsigned j = i % FILES_STEP,
 			 left = n - i < FILES_STEP ? n - i : FILES_STEP;
 		if (!j && task_read(k, from + i * sizeof(*fd), fd, left * sizeof(*fd)) !=
 				  (ssize_t)(left * sizeof(*fd)))
-			return;
-		if (fd[j] == IORING_REGISTER_FILES_SKIP)
-			continue;
+			return i;
 		if (fd[j] >= 0 && fd[j] != known)
 			fdtab_ask(t->fdtab, &k->fd, known = fd[j], &v);
-		r->file[at + i] = fd[j] < 0 ? (struct registered){ 0 }
-					    : (struct registered){ v.file, v.flags };
+		out[i] = fd[j] == IORING_REGISTER_FILES_SKIP
+				 ? (struct registered){ 0, SKIPPED }
+			 : fd[j] < 0 ? (struct registered){ 0 }
+				     : (struct registered){ v.file, v.flags };
 	}
+	return n;
+}
+
+static void put(struct uring *r, uint32_t place, const struct registered *f)
+{
+	if (place < r->nfile && f->flags != SKIPPED)
+		r->file[place] = *f;
+}
+
+static struct update *update_of(struct tracer *t, struct task *k, struct uring *r,
+	uint64_t from, unsigned at, unsigned n)
+{
+	unsigned most = n < r->nfile ? n : r->nfile;
+	struct update *u = malloc(sizeof(*u) + most * sizeof(*u->file));
+
+	if (u)
+		*u = (struct update){ .from = from, .at = at };
+	if (u)
+		u->n = read_files(t, k, from, most, u->file);
+	return u;
+}
+
+void uring_put_files(struct tracer *t, struct task *k, struct uring *r, uint64_t from,
+	unsigned at, unsigned n)
+{
+	struct update *u = update_of(t, k, r, from, at, n);
+
+	for (unsigned i = 0; u && i < u->n; i++)
+		put(r, at + i, &u->file[i]);
+	free(u);
+}
+
+static struct update *take_update(struct uring *r, uint64_t number)
+{
+	struct update **at = &r->updates, *u;
+
+	while (*at && (*at)->number != number)
+		at = &(*at)->next;
+	u = *at;
+	if (u)
+		*at = u->next;
+	return u;
+}
+
+void uring_drop_update(struct uring *r, uint64_t number)
+{
+	free(take_update(r, number));
+}
+
+void uring_put_update(struct tracer *t, struct task *k, struct uring *r, uint64_t number,
+	const struct io_uring_sqe *s)
+{
+	struct update *u = update_of(t, k, r, s->addr, (unsigned)s->off, s->len);
+
+	if (!u)
+		return;
+	u->number = number;
+	u->next = r->updates;
+	r->updates = u;
+}
+
+void uring_update(struct tracer *t, struct uring *r, const struct request *q, int32_t n)
+{
+	struct update *u = take_update(r, q->at);
+	struct task *k = task_find(t, q->op[0].tid);
+
+	for (uint32_t i = 0; u && n > 0 && i < (uint32_t)n && i < u->n; i++) {
+		uint32_t place = u->at + i;
+		if (u->at == UINT32_MAX &&
+			(!k || task_read(k, u->from + i * sizeof(place), &place,
+				       sizeof(place)) != sizeof(place)))
+			break;
+		put(r, place, &u->file[i]);
+	}
+	free(u);
 }
 
 /* The files that a request registers, makes or gives up by its place. */

@@ -44,7 +44,7 @@
 #define ENTRIES_AT    (TABLES_AT + 0x300) /* a byte for each IORING_OP_... */
 #define NENTRIES      64
 #define SEND_PARTS    0x20 /* IORING_SEND_VECTORIZED */
-#define ENTRY_PASS    0 /* it has more to tell than its entry: the call is to stop */
+#define ENTRY_PASS    0    /* it has more to tell than its entry: the call is to stop */
 #define ENTRY_NOTED   1
 #define ENTRY_PLACED  2 /* likewise, if it says its offset */
 #define ENTRY_VECTOR  3 /* likewise, and what its parts ask for */
