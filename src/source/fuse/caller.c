@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/mount.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +27,8 @@ static const uint64_t fs_caps =
 	BIT(CAP_FOWNER) | BIT(CAP_FSETID) | BIT(CAP_LINUX_IMMUTABLE) | BIT(CAP_MKNOD) |
 	BIT(CAP_MAC_OVERRIDE) | BIT(CAP_SYS_RESOURCE);
 
-/* How long what /proc says of a process is believed. */
+/* How long what /proc says of a process is believed where its rights do not count. */
 #define BELIEVE_NS UINT64_C(100000000)
-#define FRESH_NS   UINT64_C(5000000)
 
 static void set_caps(uint64_t want)
 {
@@ -47,47 +47,96 @@ static void set_caps(uint64_t want)
 	syscall(SYS_capset, &head, data);
 }
 
-uint64_t caller_own_caps(void)
+/* Of a thread, 0: this one. */
+static uint64_t caps_of(int32_t tid, bool permitted)
 {
-	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, tid };
 	struct __user_cap_data_struct data[2] = { { 0 } };
 
 	if (syscall(SYS_capget, &head, data) < 0)
 		return 0;
-	return (data[0].permitted | (uint64_t)data[1].permitted << 32) & fs_caps;
+	uint64_t all = permitted ? data[0].permitted | (uint64_t)data[1].permitted << 32
+				 : data[0].effective | (uint64_t)data[1].effective << 32;
+	return all & fs_caps;
 }
 
-static void read_groups(struct caller *c, const char *p)
+/* Where processes have the numbers that the kernel tells us. Ours is another /proc than
+ * the one that is mounted where we began in a process namespace of our own. */
+static int own_proc(void)
 {
-	unsigned n = 0, cap = 0;
-	char *end;
+	char self[16] = "", *end;
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
 
-	free(c->groups);
-	c->groups = NULL;
-	for (;; p = end) {
-		unsigned long id = strtoul(p, &end, 10);
-		if (end == p)
-			break;
-		if (n == cap) {
-			cap = cap ? 2 * cap : 16;
-			gid_t *more = realloc(c->groups, cap * sizeof(*more));
-			if (!more)
-				break;
-			c->groups = more;
-		}
-		c->groups[n++] = (gid_t)id;
+	if (n > 0 && strtol(self, &end, 10) == getpid())
+		return open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fs = (int)syscall(SYS_fsopen, "proc", FSOPEN_CLOEXEC), fd = -1;
+	if (fs >= 0 && !syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		fd = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, 0);
+	if (fs >= 0)
+		close(fs);
+	return fd;
+}
+
+void caller_init(struct fs *fs)
+{
+	fs->own_caps = caps_of(0, true);
+	fs->proc = own_proc();
+	if (readlink("/proc/self/ns/user", fs->user_ns, sizeof(fs->user_ns) - 1) < 0)
+		*fs->user_ns = 0;
+}
+
+static void look_away(struct look *l)
+{
+	if (l->tid) {
+		close(l->status);
+		close(l->comm);
+		close(l->ns);
 	}
-	c->ngroups = n;
+	l->tid = 0;
 }
 
-static bool same_user_namespace(int32_t tid)
+/* The files of a thread in /proc, kept open: they are of that one alone, and fail with
+ * ESRCH once it has ended, whoever has its number then. NULL: there is none. */
+static struct look *look_at(struct worker *w, int32_t tid)
 {
-	char path[40], theirs[40], ours[40];
+	struct look *l = &w->looks[(unsigned)tid % LOOKS];
+	char name[16];
 
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", tid);
-	ssize_t n = readlink(path, theirs, sizeof(theirs));
-	ssize_t m = readlink("/proc/self/ns/user", ours, sizeof(ours));
-	return n > 0 && n == m && !memcmp(theirs, ours, n);
+	if (l->tid == tid)
+		return l;
+	look_away(l);
+	snprintf(name, sizeof(name), "%d", tid);
+	int dir = openat(w->fs->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return NULL;
+	*l = (struct look){ tid, openat(dir, "status", O_RDONLY | O_CLOEXEC),
+		openat(dir, "comm", O_RDONLY | O_CLOEXEC),
+		openat(dir, "ns/user", O_PATH | O_NOFOLLOW | O_CLOEXEC) };
+	close(dir);
+	if (l->status >= 0 && l->comm >= 0)
+		return l;
+	look_away(l);
+	return NULL;
+}
+
+static bool same_user_namespace(const struct fs *fs, const struct look *l)
+{
+	char theirs[sizeof(fs->user_ns)] = "";
+
+	return readlinkat(l->ns, "", theirs, sizeof(theirs) - 1) > 0 &&
+	       !strcmp(theirs, fs->user_ns);
+}
+
+static bool read_comm(const struct look *l, struct caller *c)
+{
+	char text[sizeof(c->comm) + 1];
+	ssize_t n = pread(l->comm, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	snprintf(c->comm, sizeof(c->comm), "%.*s", (int)strcspn(text, "\n"), text);
+	return true;
 }
 
 static const char *value(const char *text, const char *key)
@@ -97,87 +146,115 @@ static const char *value(const char *text, const char *key)
 	return at ? at + strlen(key) : "";
 }
 
-/* 0 or -errno: it may have ended. */
-static int read_status(struct caller *c)
+static void read_groups(struct caller *c, const char *p)
 {
-	char path[40], text[65536];
-	int fd;
+	unsigned cap = 0;
+	char *end;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", c->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-	close(fd);
+	for (;; p = end) {
+		unsigned long id = strtoul(p, &end, 10);
+		if (end == p)
+			break;
+		if (c->ngroups == cap) {
+			cap = cap ? 2 * cap : 16;
+			gid_t *more = realloc(c->groups, cap * sizeof(*more));
+			if (!more)
+				break;
+			c->groups = more;
+		}
+		c->groups[c->ngroups++] = (gid_t)id;
+	}
+}
+
+/* false: it has ended. */
+static bool read_status(const struct fs *fs, const struct look *l, struct caller *c)
+{
+	char text[65536];
+	ssize_t n = pread(l->status, text, sizeof(text) - 1, 0);
+
 	if (n <= 0)
-		return -ESRCH;
+		return false;
 	text[n] = 0;
-	const char *name = value(text, "Name:\t");
-	snprintf(c->comm, sizeof(c->comm), "%.*s", (int)strcspn(name, "\n"), name);
 	c->pid = atoi(value(text, "\nTgid:\t"));
 	read_groups(c, value(text, "\nGroups:\t"));
 	c->caps = strtoull(value(text, "\nCapEff:\t"), NULL, 16) & fs_caps;
-	if (c->uid && c->caps && !same_user_namespace(c->tid))
-		c->caps = 0;
-	return 0;
+	c->permitted = strtoull(value(text, "\nCapPrm:\t"), NULL, 16) & fs_caps;
+	/* What one may in a user namespace of its own is nothing here. */
+	if ((c->caps || c->permitted) && !same_user_namespace(fs, l))
+		c->caps = c->permitted = 0;
+	return read_comm(l, c);
 }
 
-/* a becomes a copy of b, but for the room for its groups. */
-static void copy(struct caller *a, const struct caller *b)
+/* Whether it still may do anything, as when it was read: then its groups do not matter,
+ * and what does is told faster than all the status. */
+static bool is_mighty(const struct fs *fs, const struct caller *c, const struct look *l)
 {
-	gid_t *groups = a->groups;
-
-	if (b->ngroups > a->ngroups || !groups) {
-		free(groups);
-		groups = calloc(b->ngroups + 1, sizeof(*groups));
-	}
-	*a = *b;
-	a->groups = groups;
-	if (groups && b->ngroups)
-		memcpy(groups, b->groups, b->ngroups * sizeof(*groups));
-	else
-		a->ngroups = 0;
+	return c->read_ns && !c->uid && !c->gid && c->caps == fs->own_caps &&
+	       caps_of(c->tid, false) == c->caps && same_user_namespace(fs, l);
 }
 
-/* What another worker has read lately, or what /proc tells now. */
-static void refresh(struct fs *fs, struct caller *c, uint64_t oldest)
+static bool same_rights(const struct caller *a, const struct caller *b)
 {
-	struct caller *all = &fs->callers[(unsigned)c->tid % CALLERS];
+	return a->tid == b->tid && a->uid == b->uid && a->gid == b->gid &&
+	       a->caps == b->caps && a->ngroups == b->ngroups &&
+	       (!a->ngroups ||
+		       !memcmp(a->groups, b->groups, a->ngroups * sizeof(*a->groups)));
+}
 
-	pthread_mutex_lock(&fs->callers_lock);
-	if (all->tid != c->tid || all->uid != c->uid || all->gid != c->gid ||
-		all->read_ns < oldest) {
-		all->tid = all->pid = c->tid;
-		all->uid = c->uid;
-		all->gid = c->gid;
-		all->caps = c->uid ? 0 : fs_caps;
-		all->ngroups = 0;
-		*all->comm = 0;
-		read_status(all);
-		all->read_ns = fuse_now();
+/* Who cannot be seen, as in another process namespace, or has ended, has no more rights
+ * than its user and group. */
+static void read_all(struct worker *w, struct caller *c)
+{
+	struct caller now = {
+		.tid = c->tid, .pid = c->tid, .uid = c->uid, .gid = c->gid
+	};
+
+	/* A second time: another thread may have the number by now. */
+	for (int i = 0; i < 2 && c->tid; i++) {
+		struct look *l = look_at(w, c->tid);
+		if (!l || read_status(w->fs, l, &now))
+			break;
+		look_away(l);
+		now.caps = now.permitted = now.ngroups = 0;
 	}
-	copy(c, all);
-	pthread_mutex_unlock(&fs->callers_lock);
+	now.read_ns = fuse_now();
+	if (w->as == c && !same_rights(&now, c))
+		w->as_tid = -1; /* take its rights on again */
+	free(c->groups);
+	*c = now;
+}
+
+/* Requests that are nobody's have no number and are the kernel's own. Where rights count
+ * and the kernel has not decided, it may also be root from a process namespace that we do
+ * not see, who need not have all of root's rights. */
+static bool is_nobody(const struct fs *fs, const struct fuse_in_header *in, bool rights)
+{
+	return !in->pid && !in->uid && !in->gid && (fs->cached || !rights);
 }
 
 const struct caller *caller_of(
-	struct worker *w, const struct fuse_in_header *in, bool fresh)
+	struct worker *w, const struct fuse_in_header *in, bool rights)
 {
 	struct caller *c = &w->callers[in->pid % CALLERS];
 	bool same = c->read_ns && c->tid == (int32_t)in->pid && c->uid == in->uid &&
 		    c->gid == in->gid;
 
-	if (!in->pid)
+	rights = rights && w->fs->root_rights;
+	if (is_nobody(w->fs, in, rights))
 		return NULL;
-	uint64_t oldest = fuse_now() - (fresh ? FRESH_NS : BELIEVE_NS);
-	if (same && c->read_ns >= oldest)
+	/* A program may be another one since. */
+	struct look *l = same && c->tid ? look_at(w, c->tid) : NULL;
+	if (l && read_comm(l, c) &&
+		(rights ? is_mighty(w->fs, c, l) : c->read_ns >= fuse_now() - BELIEVE_NS))
 		return c;
-	if (w->as == c)
-		w->as_tid = 0; /* take its rights on again */
-	c->tid = (int32_t)in->pid;
-	c->uid = in->uid;
-	c->gid = in->gid;
-	refresh(w->fs, c, oldest);
+	if (!same) {
+		if (w->as == c)
+			w->as_tid = -1;
+		c->tid = (int32_t)in->pid;
+		c->uid = in->uid;
+		c->gid = in->gid;
+	}
+	read_all(w, c);
 	return c;
 }
 
@@ -238,8 +315,10 @@ void caller_umask(struct worker *w, mode_t mask)
 	w->umask = mask;
 }
 
-void caller_fini(struct caller *callers)
+void caller_fini(struct worker *w)
 {
 	for (unsigned i = 0; i < CALLERS; i++)
-		free(callers[i].groups);
+		free(w->callers[i].groups);
+	for (unsigned i = 0; i < LOOKS; i++)
+		look_away(&w->looks[i]);
 }

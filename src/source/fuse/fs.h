@@ -100,14 +100,21 @@ struct ring {
 struct caller {
 	int32_t tid, pid;
 	uint32_t uid, gid;
-	uint64_t read_ns; /* when; 0: empty */
-	uint64_t caps;    /* those of file systems that it has */
+	uint64_t read_ns;   /* when; 0: empty */
+	uint64_t caps;      /* those of file systems that it has in force ... */
+	uint64_t permitted; /* ... or may put in force */
 	unsigned ngroups;
 	gid_t *groups;
 	char comm[16];
 };
 
-enum { CALLERS = 64 };
+/* A thread's files in /proc. */
+struct look {
+	int32_t tid; /* 0: none */
+	int status, comm, ns;
+};
+
+enum { CALLERS = 64, LOOKS = 4 };
 
 struct worker {
 	struct fs *fs;
@@ -124,6 +131,7 @@ struct worker {
 	size_t slots;   /* how many pages it holds */
 	struct ring ring;
 	struct caller callers[CALLERS];
+	struct look looks[LOOKS];
 	struct caller *as; /* whose rights the thread has; NULL: its own */
 	uint64_t caps, as_caps;
 	uint32_t as_uid, as_gid;
@@ -185,8 +193,8 @@ struct fs {
 	int wake;           /* eventfd: a ring fills up, or it has ended */
 
 	uint64_t own_caps;
-	pthread_mutex_t callers_lock;
-	struct caller callers[CALLERS]; /* what any worker has read last */
+	int proc; /* /proc with the numbers that the kernel tells; -1: not to be had */
+	char user_ns[40]; /* the user namespace */
 
 	pthread_mutex_t locks;
 	pthread_cond_t locks_change;
@@ -285,16 +293,16 @@ uint32_t path_of_handle(struct req *r, const struct handle *h);
 void path_text(struct fs *fs, uint32_t path, char *buf, size_t size);
 
 /* caller.c: who asks, and their rights */
+void caller_init(struct fs *fs);
+/* rights: they are to be those of now. NULL: nobody, the kernel itself. */
 const struct caller *caller_of(
-	struct worker *w, const struct fuse_in_header *in, bool now);
+	struct worker *w, const struct fuse_in_header *in, bool rights);
 void caller_become(struct worker *w, const struct caller *c);
 /* A thread has the rights of the one that started it: its own again. */
 void caller_begin(struct worker *w);
 void caller_without_fsetid(struct worker *w);
 void caller_umask(struct worker *w, mode_t mask);
-/* Those of the process. */
-uint64_t caller_own_caps(void);
-void caller_fini(struct caller *callers);
+void caller_fini(struct worker *w);
 
 /* The handlers: bytes of the answer, -errno or NO_REPLY. */
 int64_t do_lookup(struct req *r);
@@ -385,7 +393,7 @@ struct request {
 	int64_t (*serve)(struct req *r);
 	uint8_t kind; /* enum op_kind; OP_NOTE: no operation */
 	bool named;   /* it is about a name in the inode */
-	bool fresh;   /* worth asking anew who it is that asks */
+	bool rights;  /* it is done by the rights that its caller has now */
 };
 extern const struct request requests[WIRE_OPCODES];
 

@@ -174,7 +174,7 @@ static void serve(struct worker *w)
 			serve_reply(w->fd, in->unique, r.fd, NULL);
 			return;
 		}
-		r.caller = caller_of(w, in, q->fresh);
+		r.caller = caller_of(w, in, q->rights);
 		if (r.caller || q->kind != OP_CLOSE) /* that takes no rights */
 			caller_become(w, r.caller);
 	}
@@ -222,7 +222,7 @@ static void worker_free(struct worker *w)
 	if (w->fd >= 0 && w->fd != w->fs->fd)
 		close(w->fd);
 	splice_fini(w);
-	caller_fini(w->callers);
+	caller_fini(w);
 	free(w);
 }
 
@@ -294,7 +294,6 @@ int serve_begin(struct fs *fs)
 
 	pthread_mutex_init(&fs->start, NULL);
 	pthread_mutex_init(&fs->locks, NULL);
-	pthread_mutex_init(&fs->callers_lock, NULL);
 	pthread_cond_init(&fs->locks_change, NULL);
 	turn_init(fs);
 	fs->start_worker = start_worker;
@@ -327,5 +326,4 @@ void serve_free(struct fs *fs)
 	for (unsigned i = 0; i < fs->nworkers; i++)
 		worker_free(fs->worker[i]);
 	fs->nworkers = 0;
-	caller_fini(fs->callers);
 }

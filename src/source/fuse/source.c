@@ -121,13 +121,15 @@ static int fuse_open(struct source **out, const struct source_args *args)
 	s->fs.texts = s->options->detail != NULL;
 	s->fs.valid_ns = s->fs.cached ? CACHED_NS : 0;
 	s->fs.root_rights = !geteuid();
-	s->fs.own_caps = caller_own_caps();
+	caller_init(&s->fs);
 	s->fs.epoch_ns = args->epoch_ns;
 	s->fs.self = getpid();
 	int err = begin(s);
 	if (err < 0) {
 		if (s->fs.fd >= 0)
 			mount_close(&s->fs, true);
+		if (s->fs.proc >= 0)
+			close(s->fs.proc);
 		free(s);
 		return err;
 	}
@@ -412,6 +414,8 @@ static int fuse_close(struct source *base)
 	map_fini(&s->calls);
 	close(s->fs.fd);
 	close(s->fs.wake);
+	if (s->fs.proc >= 0)
+		close(s->fs.proc);
 	if (s->command >= 0)
 		close(s->command);
 	free(s->batch);
