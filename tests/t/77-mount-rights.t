@@ -17,7 +17,7 @@ new() {
 	chmod 600 src/s src/u; chmod 640 src/g; chown 1000:1000 src/u; chown 0:7 src/g
 }
 m() { timeout -s KILL 60 "$IOPS" mount -q -o /dev/null "$@" 2>&1; }
-as() { id=$1 groups=$2; shift 2; setpriv --reuid "$id" --regid "$id" $groups "$@" 2>&1; }
+as() { id=$1 groups=$2; shift 2; setpriv --reuid "$id" --regid "$id" "$groups" "$@" 2>&1; }
 # both NAME WANT COMMAND...: below a mount, in a namespace of processes or not.
 both() {
 	name=$1 want=$2; shift 2
@@ -77,7 +77,9 @@ P
 for what in caps groups; do
 	[ $what = caps ] && who= || who="setpriv --reuid 1000 --regid 1000 --clear-groups --inh-caps +setgid --ambient-caps +setgid"
 	new; want=$(cd src && $who /usr/bin/python3 ../giveup.py $what 2>&1 | tr '\n' ' ')
-	new; both "$what that are given up and taken again" "$want" $who /usr/bin/python3 "$DIR/giveup.py" $what
+	new
+	# shellcheck disable=SC2086
+	both "$what that are given up and taken again" "$want" $who /usr/bin/python3 "$DIR/giveup.py" $what
 done
 ok "... some were refused" sh -c 'case $1 in *EACCES*) ;; *) exit 1 ;; esac' - "$want"
 

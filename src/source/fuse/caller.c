@@ -119,12 +119,14 @@ static struct look *look_at(struct worker *w, int32_t tid)
 	return NULL;
 }
 
+/* With the cache of the kernel it has decided itself, and may ask for something in the
+ * midst of an exec, until whose end this does not answer. */
 static bool same_user_namespace(const struct fs *fs, const struct look *l)
 {
 	char theirs[sizeof(fs->user_ns)] = "";
 
-	return readlinkat(l->ns, "", theirs, sizeof(theirs) - 1) > 0 &&
-	       !strcmp(theirs, fs->user_ns);
+	return fs->cached || (readlinkat(l->ns, "", theirs, sizeof(theirs) - 1) > 0 &&
+				     !strcmp(theirs, fs->user_ns));
 }
 
 static bool read_comm(const struct look *l, struct caller *c)
@@ -167,7 +169,8 @@ static void read_groups(struct caller *c, const char *p)
 }
 
 /* false: it has ended. */
-static bool read_status(const struct fs *fs, const struct look *l, struct caller *c)
+static bool read_status(
+	const struct fs *fs, const struct look *l, struct caller *c, bool rights)
 {
 	char text[65536];
 	ssize_t n = pread(l->status, text, sizeof(text) - 1, 0);
@@ -179,8 +182,10 @@ static bool read_status(const struct fs *fs, const struct look *l, struct caller
 	read_groups(c, value(text, "\nGroups:\t"));
 	c->caps = strtoull(value(text, "\nCapEff:\t"), NULL, 16) & fs_caps;
 	c->permitted = strtoull(value(text, "\nCapPrm:\t"), NULL, 16) & fs_caps;
-	/* What one may in a user namespace of its own is nothing here. */
-	if ((c->caps || c->permitted) && !same_user_namespace(fs, l))
+	/* What one may in a user namespace of its own is nothing here. A process in the
+	 * midst of an exec, which keeps us from asking, closes files, but needs no
+	 * rights. */
+	if (rights && (c->caps || c->permitted) && !same_user_namespace(fs, l))
 		c->caps = c->permitted = 0;
 	return read_comm(l, c);
 }
@@ -203,7 +208,7 @@ static bool same_rights(const struct caller *a, const struct caller *b)
 
 /* Who cannot be seen, as in another process namespace, or has ended, has no more rights
  * than its user and group. */
-static void read_all(struct worker *w, struct caller *c)
+static void read_all(struct worker *w, struct caller *c, bool rights)
 {
 	struct caller now = {
 		.tid = c->tid, .pid = c->tid, .uid = c->uid, .gid = c->gid
@@ -212,7 +217,7 @@ static void read_all(struct worker *w, struct caller *c)
 	/* A second time: another thread may have the number by now. */
 	for (int i = 0; i < 2 && c->tid; i++) {
 		struct look *l = look_at(w, c->tid);
-		if (!l || read_status(w->fs, l, &now))
+		if (!l || read_status(w->fs, l, &now, rights))
 			break;
 		look_away(l);
 		now.caps = now.permitted = now.ngroups = 0;
@@ -254,7 +259,7 @@ const struct caller *caller_of(
 		c->uid = in->uid;
 		c->gid = in->gid;
 	}
-	read_all(w, c);
+	read_all(w, c, rights);
 	return c;
 }
 
