@@ -85,6 +85,8 @@ static int run_verb(const struct command *c, int argc, char **argv)
 	int status = err < 0 ? EXIT_USAGE : err > 0 ? 0 : c->main(&o);
 
 	opts_fini(&o);
+	if (err > 0 || c == &command_help)
+		return check_stdout(status);
 	if (fflush(stdout) && !status) {
 		diag_err(errno, "standard output");
 		status = 1;
@@ -104,12 +106,10 @@ int main(int argc, char **argv)
 		return check_stdout(0);
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return check_stdout(run_verb(&command_help, 1, argv));
+		return run_verb(&command_help, 1, argv);
 	for (const struct command *const *c = commands; *c; c++)
 		if (!strcmp((*c)->name, argv[1]))
-			return *c == &command_help
-				       ? check_stdout(run_verb(*c, argc - 1, argv + 1))
-				       : run_verb(*c, argc - 1, argv + 1);
+			return run_verb(*c, argc - 1, argv + 1);
 	diag("no verb %s; 'iops help' lists them", argv[1]);
 	return EXIT_USAGE;
 }

@@ -136,7 +136,11 @@ static int each_word(
 	char *copy = strdup(list), *save = NULL;
 	int err = copy ? 0 : -ENOMEM;
 
-	for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && !err;
+	if (copy && !list[strspn(list, ",")]) {
+		diag("'%s' names nothing", list);
+		err = -EINVAL;
+	}
+	for (char *w = !err ? strtok_r(copy, ",", &save) : NULL; w && !err;
 		w = strtok_r(NULL, ",", &save))
 		err = fn(o, w);
 	free(copy);

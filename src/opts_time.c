@@ -4,11 +4,15 @@
 #include "iops/opts.h"
 #include "iops/diag.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#define SECOND_NS UINT64_C(1000000000)
 
 static int wrong(const char *option, const char *value, const char *expected)
 {
@@ -27,25 +31,53 @@ int opts_seconds(const char *option, const char *text, uint64_t *ns)
 	return 0;
 }
 
-/* RFC 3339: "2026-01-31T12:00:00.5Z", without Z in the local time zone. */
+/* ".5" to nanoseconds; what comes behind the ninth digit is less than one. */
+static uint64_t fraction_ns(const char **p)
+{
+	uint64_t ns = 0, unit = 100000000;
+
+	if (**p != '.')
+		return 0;
+	for (++*p; isdigit((unsigned char)**p); ++*p, unit /= 10)
+		ns += (uint64_t)(**p - '0') * unit;
+	return ns;
+}
+
+/* "Z", "+01:00", or nothing: as tm is in that time zone. -1: it is none. */
+static time_t zoned(const char *zone, struct tm *tm)
+{
+	const int day = tm->tm_mday;
+	int hours = 0, minutes = 0, n = 0;
+	time_t s;
+
+	if (!*zone) {
+		s = mktime(tm);
+	} else if (!strcmp(zone, "Z")) {
+		s = timegm(tm);
+	} else if ((*zone == '+' || *zone == '-') && isdigit((unsigned char)zone[1]) &&
+		   sscanf(zone + 1, "%2d:%2d%n", &hours, &minutes, &n) == 2 &&
+		   !zone[1 + n] && hours < 24 && minutes >= 0 && minutes < 60) {
+		time_t off = hours * 3600 + minutes * 60;
+		s = timegm(tm) - (*zone == '+' ? off : -off);
+	} else {
+		return -1;
+	}
+	return tm->tm_mday == day ? s : -1; /* else it is of another month */
+}
+
+/* RFC 3339: "2026-01-31T12:00:00.5Z", without a zone in the local one. */
 static bool moment_absolute(const char *text, struct moment *m)
 {
 	struct tm tm = { .tm_isdst = -1 };
 	const char *p = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
-	double fraction = 0;
-	char *end;
 
 	if (!p)
 		return false;
-	if (*p == '.') {
-		fraction = strtod(p, &end);
-		p = end;
-	}
-	time_t s = *p == 'Z' ? timegm(&tm) : mktime(&tm);
-	if (s < 0 || strcmp(p, *p == 'Z' ? "Z" : ""))
+	uint64_t ns = fraction_ns(&p);
+	time_t s = zoned(p, &tm);
+	if (s < 0 || (uint64_t)s >= UINT64_MAX / SECOND_NS)
 		return false;
-	*m = (struct moment){ true, true, s * UINT64_C(1000000000) };
-	m->ns += (uint64_t)llround(fraction * 1e9);
+	*m = (struct moment){ true, true, (uint64_t)s * SECOND_NS + ns };
 	return true;
 }
 

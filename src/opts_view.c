@@ -26,11 +26,13 @@ static bool wants_colour(const struct options *o, bool terminal)
 void opts_terminal(struct options *o, int fd)
 {
 	struct winsize size;
+	enum { WIDEST = 10000 };
 	const char *columns = getenv("COLUMNS");
+	const long wide = columns ? strtol(columns, NULL, 10) : 0;
 	bool terminal = isatty(fd);
 
-	if (columns && atoi(columns) > 0)
-		o->view.width = atoi(columns);
+	if (wide > 0 && wide <= WIDEST)
+		o->view.width = (unsigned)wide;
 	else if (terminal && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
 		o->view.width = size.ws_col;
 	else if (terminal)

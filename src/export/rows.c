@@ -263,14 +263,23 @@ const char *op_errno(const struct op *op, char buf[16])
 	return errno_name(op->ret < -INT32_MAX ? 0 : (int)-op->ret, buf);
 }
 
+static bool one_host(const struct rows *r)
+{
+	for (unsigned i = 1; i < r->args.nruns; i++)
+		if (strcmp(r->args.runs[i].host, r->args.runs[0].host) != 0)
+			return false;
+	return r->args.nruns;
+}
+
 static void set_run(struct rows *r, uint64_t n)
 {
 	static const struct run unknown = { 0 };
 
 	r->nrun = n < r->args.nruns ? n : r->args.nruns;
 	r->run = r->nrun < r->args.nruns ? &r->args.runs[n] : &unknown;
-	/* One log of several runs tells hosts where they differ. */
-	r->host = r->args.nruns == 1 ? r->args.runs[0].host : r->run->host;
+	/* A log of several runs tells their hosts where these differ. */
+	r->host = r->nrun < r->args.nruns || !one_host(r) ? r->run->host
+							  : r->args.runs[0].host;
 }
 
 void rows_init(struct rows *r, const struct export_args *args)

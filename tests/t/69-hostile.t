@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2016,SC2317
+# shellcheck disable=SC2016,SC2086,SC2317
 # Saved traces as no iops writes them, inputs that fail while they are read, and outputs
 # that must not take the place of something else.
 # shellcheck source=tests/lib.sh
@@ -43,6 +43,13 @@ odd=$(printf 'o\377.iops'); cp lost.iops "$odd"
 is "a comparison says what is not whole" "$(/usr/bin/python3 -c 'import json
 j = json.loads(open("odd.json", "rb").read())
 print([(j[k]["complete"], j[k]["lost"]) for k in "ab"])')" "[(False, 500), (True, 0)]"
+for list in , ''; do
+	for option in pid type by; do
+		status "a list that names nothing is none: --$option '$list'" 2 "$IOPS" report --$option "$list" late.iops
+	done
+done
+status "a width beyond all sense" 0 env COLUMNS=99999999999999 "$IOPS" report -o wide.txt late.iops
+ok "... is none" test "$(wc -c <wide.txt)" -lt 10000
 status "a process id is not cut to one" 2 "$IOPS" report --pid 4294967301 late.iops
 
 # A log of several runs is as good as these.
@@ -56,6 +63,19 @@ print([(r["host"], r["run_id"] or "") for r in map(json.loads, sys.stdin)])'; }
 is "... exported" "$(hosts several.iops)" "[('alpha', 'id-0'), ('beta', ''), ('gamma', '')]"
 is "... exported beside the fourth" "$(hosts several.iops z.iops)" \
 	"[('alpha', 'id-0'), ('zeta', 'id-z'), ('beta', ''), ('gamma', ''), ('zeta', 'id-z')]"
+"$IOPS" report -q -o same.txt -l same.iops m0.iops m0.iops
+is "... where all are of one host" "$(hosts same.iops m0.iops)" "[('alpha', 'id-0'), ('alpha', ''), ('alpha', 'id-0')]"
+
+# Of z.iops: operations at 22:13:20 and two and a half seconds later.
+many() { "$IOPS" report --json -o times.json "$@" z.iops && json times.json 'j["total"]["read"]["operations"]'; }
+is "until a second later" "$(many --to-time 2023-11-14T22:13:21Z)" 1
+is "... by the clock of another place" "$(many --to-time 2023-11-15T00:13:21+02:00) $(many --to-time 2023-11-14T20:43:21.5-01:30)" "1 1"
+is "from a part of a second on" "$(many --from-time 2023-11-14T22:13:22.5Z) $(many --from-time 2023-11-14T22:13:22.500000001Z)" "1 0"
+is "until long after all logs" "$(many --to-time 2500-01-01T00:00:00Z)" 2
+for time in 2600-01-01T00:00:00Z 2023-02-31T00:00:00Z 2023-11-14T22:13:20.5e9Z 2023-11-14T22:13:20+2 \
+	2023-11-14T22:13:20+24:00 2023-11-14T22:13:20Zulu 1969-12-31T23:59:59Z; do
+	status "no time: $time" 2 "$IOPS" report --from-time $time z.iops
+done
 
 # A block that is cut off is whole in what it says of itself.
 "$IOPS" run -q -o w.txt -l cut.iops -- "$HELP/mkio" -o w 'write f 10*900'
@@ -98,6 +118,16 @@ printf '%s\n' '7 23:59:59.900000 read(0, "a", 1) = 1' '8 00:00:00.000100 read(0,
 "$IOPS" report --json -o mid.json mid.txt
 is "lines out of order at midnight" "$(json mid.json 'j["run"]["elapsed_ns"]')" 1100100000
 
+printf '%s\n' '7 23:59:58.000000 read(0, "a", 1) = 1' '7 00:30:00.000000 read(0, "a", 1) = 1' \
+	'7 13:00:00.000000 read(0, "a", 1) = 1' '7 13:10:00.000000 +++ exited with 0 +++' >long.txt
+"$IOPS" report --json -o mid.json long.txt
+is "half a day without a line" "$(json mid.json 'j["run"]["elapsed_ns"]')" 47402000000000
+mkdir at
+printf '%s\n' '08:00:00.000000 read(0, "a", 1) = 1' '11:00:00.000000 vfork() = 200' '11:00:05.000000 read(0, "a", 1) = 1' >at/o.100
+printf '%s\n' '11:00:00.000001 execve("/bin/x", ["x"], 0x7f) = 0' '11:00:00.500000 +++ exited with 0 +++' >at/o.200
+"$IOPS" report --json -o mid.json at/o.*
+is "a child that is run by who was attached to" "$(json mid.json 'j["run"]["elapsed_ns"]')" 10805000000000
+
 # What is written is not what is read, by whatever name, and takes nothing's place for nothing.
 mkdir mix; cp "$DATA"/blktrace/mix/* mix/ 2>/dev/null
 one=$(find mix -name '*.blktrace.0' | head -1)
@@ -123,9 +153,9 @@ case $? in
 *) skip "no tmpfs can be mounted here" ;;
 esac
 
-for what in help --version --help; do
-	status "$what with nowhere to say it" 1 sh -c '"$0" "$1" >&-' "$IOPS" $what
-	status "... on a full disk" 1 sh -c '"$0" "$1" >/dev/full' "$IOPS" $what
+for what in help --version --help "run --help" "report -h"; do
+	status "$what with nowhere to say it" 1 sh -c '"$0" "$@" >&-' "$IOPS" $what
+	status "... on a full disk" 1 sh -c '"$0" "$@" >/dev/full' "$IOPS" $what
 	ok "... says so" grep -q '^iops: standard output: ' status.out
 done
 status "an alarm from before the exec is the command's" 142 sh -c 'exec /usr/bin/perl -e "alarm 1; exec @ARGV" "$0" run -q -o alarm.txt -- sleep 5' "$IOPS"

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define DAY_NS (UINT64_C(86400) * 1000000000)
+#define NEAR_NS                                                                          \
+	(UINT64_C(60) * 1000000000) /* so much lines of one time are out of order */
 
 /* The time of a line on one clock that only goes on. */
 static void stream_time(struct stream *f)
@@ -22,8 +24,8 @@ static void stream_time(struct stream *f)
 		if (l->time_ns + f->days_ns + DAY_NS / 2 < f->last_ns &&
 			f->days_ns < LINE_TIME_MAX)
 			f->days_ns += DAY_NS;
-		else if (l->time_ns + f->days_ns > f->last_ns + DAY_NS / 2 &&
-			 f->days_ns >= DAY_NS)
+		else if (f->days_ns >= DAY_NS && l->time_ns > DAY_NS - NEAR_NS &&
+			 f->last_ns < f->days_ns + NEAR_NS)
 			f->days_ns -= DAY_NS; /* of before that midnight */
 		f->time_ns = l->time_ns + f->days_ns;
 		break;
@@ -85,24 +87,23 @@ static void sift_down(struct strace *s, unsigned i)
 	}
 }
 
-/* The one file that begins with a program: of the command, from which all others come. */
+/* The first file that begins with a program, as that of the command does. */
 static const struct stream *root(const struct strace *s)
 {
 	const struct stream *found = NULL;
 
 	for (unsigned i = 0; i < s->nlive; i++) {
-		const struct line *l = &s->live[i]->line;
-		if (l->clock != CLOCK_DAY || l->namelen != 6 ||
-			memcmp(l->name, "execve", 6) != 0)
-			continue;
-		if (found)
-			return NULL;
-		found = s->live[i];
+		const struct stream *f = s->live[i];
+		const struct line *l = &f->line;
+		if (l->clock == CLOCK_DAY && f->tid && l->namelen == 6 &&
+			!memcmp(l->name, "execve", 6) && (!found || f->tid < found->tid))
+			found = f;
 	}
 	return found;
 }
 
-/* Files that begin before it do so on the next day; clocks may be put back a little. */
+/* Who came after it and has begun before is of the next day; clocks may be put back a
+ * little. */
 static void past_midnight(struct strace *s)
 {
 	const uint64_t little = DAY_NS / 12;
@@ -110,7 +111,8 @@ static void past_midnight(struct strace *s)
 
 	for (unsigned i = 0; first && i < s->nlive; i++) {
 		struct stream *f = s->live[i];
-		if (f->line.clock != CLOCK_DAY || f->time_ns + little >= first->time_ns)
+		if (f->line.clock != CLOCK_DAY || f->tid <= first->tid ||
+			f->time_ns + little >= first->time_ns)
 			continue;
 		f->days_ns += DAY_NS;
 		f->time_ns += DAY_NS;
