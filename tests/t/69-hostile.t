@@ -43,7 +43,7 @@ odd=$(printf 'o\377.iops'); cp lost.iops "$odd"
 is "a comparison says what is not whole" "$(/usr/bin/python3 -c 'import json
 j = json.loads(open("odd.json", "rb").read())
 print([(j[k]["complete"], j[k]["lost"]) for k in "ab"])')" "[(False, 500), (True, 0)]"
-for list in , ''; do
+for list in ',' ''; do
 	for option in pid type by; do
 		status "a list that names nothing is none: --$option '$list'" 2 "$IOPS" report --$option "$list" late.iops
 	done
