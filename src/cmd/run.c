@@ -19,6 +19,11 @@ static int run(const struct options *o)
 		diag("run: --layers takes the bpf backend, not %s", o->backend);
 		return 2;
 	}
+	if (o->wait && !strcmp(o->backend, "proc")) {
+		diag("run: --wait takes the ptrace or bpf backend: proc cannot tell when "
+		     "all have ended");
+		return 2;
+	}
 	if (out_clash(o->output, o->log, NULL))
 		return 2;
 	if (out_open(&out, o->output) < 0 || out_open_log(&log, o->log) < 0)

@@ -71,4 +71,5 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip "needs root to make a set-uid program"
 fi
+status "who cannot tell when all have ended is not asked to wait for it" 2 "$IOPS" run --wait -b proc -- true
 plan
