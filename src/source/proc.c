@@ -31,16 +31,21 @@ struct counts {
 	uint64_t storage[3];              /* read, written, cancelled; not of disks */
 };
 
+/* A process that was given, with its descendants: it may end before the others do. */
+struct tree {
+	pid_t pid;
+	struct counts first, told; /* at the start; the most that was seen since */
+};
+
 struct counter {
 	struct source base;
 	struct names *names;
 	struct launch *launch;
-	pid_t *pids;
-	unsigned npids;
+	struct tree *tree;
+	unsigned ntrees;
 	uint64_t epoch_ns;
 	bool follow, stopped;
-	long nap_us;               /* short at first: many commands end at once */
-	struct counts first, told; /* at the start; what was put out since */
+	long nap_us; /* short at first: many commands end at once */
 	struct disk {
 		uint32_t file;
 		struct counts told;
@@ -110,12 +115,11 @@ static void read_tree(pid_t pid, bool follow, struct counts *sum, unsigned depth
 		closedir(dir);
 }
 
-static struct counts read_all(const struct counter *c)
+static struct counts read_one(const struct counter *c, const struct tree *t)
 {
 	struct counts sum = { 0 };
 
-	for (unsigned i = 0; i < c->npids; i++)
-		read_tree(c->pids[i], c->follow, &sum, 0);
+	read_tree(t->pid, c->follow, &sum, 0);
 	return sum;
 }
 
@@ -158,25 +162,28 @@ static struct op sum_op(pid_t pid)
 }
 
 /* The account of all that was counted, at the end. */
-static int put_ledger(struct counter *c, struct sink *to, const struct counts *now)
+static int put_ledger(struct counter *c, struct sink *to)
 {
-	struct op op = sum_op(c->pids[0]);
-	uint64_t n[3];
+	struct op op = sum_op(c->ntrees ? c->tree[0].pid : 0);
+	uint64_t bytes[2] = { 0 }, storage[3] = { 0 };
 
-	for (int i = 0; i < 3; i++)
-		n[i] = now->storage[i] > c->first.storage[i]
-			       ? now->storage[i] - c->first.storage[i]
-			       : 0;
+	for (unsigned n = 0; n < c->ntrees; n++) {
+		const struct counts *a = &c->tree[n].first, *b = &c->tree[n].told;
+		for (int i = 0; i < 2; i++)
+			bytes[i] += b->bytes[i] - a->bytes[i];
+		for (int i = 0; i < 3; i++)
+			storage[i] += b->storage[i] - a->storage[i];
+	}
 	op.call = 0;
 	op.start_ns = now_ns(c);
 	op.kind = OP_CHARS;
-	op.ret = (int64_t)(c->told.bytes[0] - c->first.bytes[0]);
-	op.want = c->told.bytes[1] - c->first.bytes[1];
+	op.ret = (int64_t)bytes[0];
+	op.want = bytes[1];
 	int err = sink_put(to, &op);
 	op.kind = OP_LEDGER;
-	op.ret = (int64_t)n[0];
-	op.want = n[1];
-	op.offset = (int64_t)n[2];
+	op.ret = (int64_t)storage[0];
+	op.want = storage[1];
+	op.offset = (int64_t)storage[2];
 	return err < 0 ? err : sink_put(to, &op);
 }
 
@@ -190,19 +197,17 @@ static struct counter *counter_new(
 	c->base.ops = ops;
 	c->names = args->names;
 	c->launch = args->launch;
-	c->npids = args->launch ? 1 : args->npids;
+	c->ntrees = args->launch ? 1 : args->npids;
 	c->epoch_ns = args->epoch_ns;
 	c->follow = args->follow;
 	c->nap_us = POLL_MIN_US;
-	c->pids = calloc(c->npids + 1, sizeof(*c->pids));
-	if (!c->pids) {
+	c->tree = calloc(c->ntrees + 1, sizeof(*c->tree));
+	if (!c->tree) {
 		free(c);
 		return NULL;
 	}
-	if (args->launch)
-		c->pids[0] = args->launch->command;
-	else if (c->npids)
-		memcpy(c->pids, args->pids, c->npids * sizeof(*c->pids));
+	for (unsigned i = 0; i < c->ntrees; i++)
+		c->tree[i].pid = args->launch ? args->launch->command : args->pids[i];
 	return c;
 }
 
@@ -210,7 +215,7 @@ static int counter_close(struct source *base)
 {
 	struct counter *c = (struct counter *)base;
 
-	free(c->pids);
+	free(c->tree);
 	free(c);
 	return 0;
 }
@@ -228,11 +233,11 @@ static bool over(struct counter *c)
 
 	if (c->launch ? c->launch->ended : c->stopped)
 		return true;
-	for (unsigned i = 0; !c->launch && i < c->npids; i++)
-		alive |= process_runs(c->pids[i]);
+	for (unsigned i = 0; !c->launch && i < c->ntrees; i++)
+		alive |= process_runs(c->tree[i].pid);
 	nanosleep(&wait, NULL);
 	c->nap_us = c->nap_us * 2 < POLL_MAX_US ? c->nap_us * 2 : POLL_MAX_US;
-	return c->stopped || (!c->launch && !alive && c->npids);
+	return c->stopped || (!c->launch && !alive && c->ntrees);
 }
 
 static int proc_open(struct source **out, const struct source_args *args)
@@ -241,12 +246,14 @@ static int proc_open(struct source **out, const struct source_args *args)
 	struct counter *c = counter_new(args, &source_proc);
 	int err = c ? 0 : -ENOMEM;
 
-	for (unsigned i = 0; c && !err && i < c->npids; i++)
-		if ((err = read_io(c->pids[i], &none)) < 0)
+	for (unsigned i = 0; c && !err && i < c->ntrees; i++) {
+		struct tree *t = &c->tree[i];
+		if ((err = read_io(t->pid, &none)) < 0)
 			diag_err(err == -ENOENT ? ESRCH : err,
-				"cannot read the counters of process %d", c->pids[i]);
-	if (!err && !args->launch)
-		c->first = read_all(c);
+				"cannot read the counters of process %d", t->pid);
+		else if (!args->launch)
+			t->told = t->first = read_one(c, t);
+	}
 	if (!err && args->launch)
 		err = launch_go(args->launch, LAUNCH_PLAIN);
 	if (err < 0) {
@@ -254,7 +261,6 @@ static int proc_open(struct source **out, const struct source_args *args)
 			counter_close(&c->base);
 		return err;
 	}
-	c->told = c->first;
 	*out = &c->base;
 	return 0;
 }
@@ -262,13 +268,20 @@ static int proc_open(struct source **out, const struct source_args *args)
 static int proc_step(struct source *base, struct sink *to)
 {
 	struct counter *c = (struct counter *)base;
-	struct op op = sum_op(c->pids[0]);
 	bool last = over(c);
-	struct counts now = read_all(c);
-	int err = put_delta(c, to, &now, &c->told, &op);
+	int err = 0;
 
+	for (unsigned i = 0; i < c->ntrees && !err; i++) {
+		struct tree *t = &c->tree[i];
+		struct counts now = read_one(c, t);
+		struct op op = sum_op(t->pid);
+		err = put_delta(c, to, &now, &t->told, &op);
+		for (int k = 0; k < 3; k++)
+			if (now.storage[k] > t->told.storage[k])
+				t->told.storage[k] = now.storage[k];
+	}
 	if (!err && last)
-		err = put_ledger(c, to, &now);
+		err = put_ledger(c, to);
 	return err < 0 ? err : !last;
 }
 
