@@ -9,6 +9,8 @@
 #ifndef IOPS_LAUNCH_H
 #define IOPS_LAUNCH_H
 
+#include "iops/process.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -54,6 +56,13 @@ struct launch {
 	/* The front end's word: the command's wait status, valid once ended is set. */
 	volatile int ended, status;
 };
+
+/* Whether the command has ended; should the front end have been killed, nobody says how.
+ */
+static inline bool launch_over(const struct launch *l)
+{
+	return l->ended || (getppid() != l->front && !process_runs(l->command));
+}
 
 /* Let the command go. 0 or -errno. */
 static inline int launch_go(const struct launch *l, enum launch_how how)

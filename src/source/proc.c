@@ -231,7 +231,7 @@ static bool over(struct counter *c)
 	struct timespec wait = { 0, c->nap_us * 1000 };
 	bool alive = false;
 
-	if (c->launch ? c->launch->ended : c->stopped)
+	if (c->launch ? launch_over(c->launch) : c->stopped)
 		return true;
 	for (unsigned i = 0; !c->launch && i < c->ntrees; i++)
 		alive |= process_runs(c->tree[i].pid);

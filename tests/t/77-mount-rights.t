@@ -101,4 +101,60 @@ for i in range(50):
 P
 timeout -s KILL 60 "$IOPS" mount -q -o names.json --by command src mnt -- /usr/bin/python3 "$DIR/names.py"
 is "commands by the names that they have now" "$(json names.json '{c["command"]: c["read"]["bytes"] for c in j["by"]["command"] if c["read"]["bytes"]}')" "{'odd': 50, 'even': 25}"
+
+# access(2) asks as the real user.
+new
+cat >real.py <<'P'
+import os
+os.setresuid(1000, 0, 0); print(os.access("s", os.R_OK), os.access("u", os.R_OK), end=" ")
+os.setresuid(0, 0, 0); os.setresuid(0, 1000, 0); print(os.access("s", os.R_OK))
+P
+both "access(2) as the real user" "False True True " /usr/bin/python3 "$DIR/real.py"
+
+# Attributes that only root sees; programs that only run; files that anybody may write to.
+new
+setfattr -n trusted.b -v 1 src/u 2>/dev/null; setfattr -n user.a -v 1 src/u
+want=$(cd src && as 1000 --clear-groups getfattr -m - u | tr '\n' ' ')
+both "attributes that are to be seen" "$want" setpriv --reuid 1000 --regid 1000 --clear-groups getfattr -m - u
+cp /bin/echo src/runs; chmod 111 src/runs
+both "a program that may not be read" "it runs " setpriv --reuid 1000 --regid 1000 --clear-groups ./runs it runs
+cat >times.py <<'P'
+import errno, os, sys
+def e(f, *a):
+    try: return f(*a) and None
+    except OSError as x: return errno.errorcode[x.errno]
+f = os.open("w", os.O_RDWR); os.write(f, b"more")
+print(e(os.fsync, f), e(os.ftruncate, f, 2), e(os.close, f), e(os.truncate, "w", 1), e(os.utime, "w"), e(os.utime, "w", (1, 1)))
+P
+echo w >src/w; chown 1:1 src/w; chmod 666 src/w
+both "a file of another one that anybody may write to" "None None None None None EPERM " \
+	setpriv --reuid 1000 --regid 1000 --clear-groups /usr/bin/python3 "$DIR/times.py"
+
+# Where writes go is what fcntl(2) says by then.
+cat >append.py <<'P'
+import fcntl, os
+f = os.open("a", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+os.write(f, b"hello"); fcntl.fcntl(f, fcntl.F_SETFL, 0); os.pwrite(f, b"J", 0)
+fcntl.fcntl(f, fcntl.F_SETFL, os.O_APPEND); os.write(f, b"!"); os.lseek(f, 0, 0); print(os.read(f, 99).decode())
+P
+both "O_APPEND that is taken away and set again" "Jello! " /usr/bin/python3 "$DIR/append.py"
+
+# What was asked about a name before there was a file is not what the file is.
+new
+m --json --by file,type -o types.json src mnt -- sh -c 'echo hello >new; cat new >/dev/null; ln -s new link; mv new newer'
+is "a file that is made is no directory" "$(json types.json '[f["type"] for f in j["by"]["file"] if f["path"].endswith("/new")], [t["type"] for t in j["by"]["type"] if t["all"]["bytes"]]')" "(['regular'], ['regular'])"
+
+# The command's end is seen by whoever is left.
+for how in mount proc; do
+	case $how in
+	mount) timeout -s KILL 60 "$IOPS" mount -q --json -o left.json src mnt -- sleep 1 & ;;
+	proc) timeout -s KILL 60 "$IOPS" run -q -b proc --json -o left.json -- sleep 1 & ;;
+	esac
+	: >left.json; sleep 0.5
+	kill -KILL "$(pgrep -P $!)"
+	for _ in $(seq 100); do [ -s left.json ] && break; sleep 0.1; done
+	is "$how: who is left reports, should the front end be killed" "$(json left.json 'j["schema"]')" iops.report/1
+done
+for _ in $(seq 50); do grep -q " $DIR/mnt fuse" /proc/mounts || break; sleep 0.1; done
+fails "... and nothing stays mounted" grep -q " $DIR/mnt fuse" /proc/mounts
 plan

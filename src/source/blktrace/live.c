@@ -215,13 +215,6 @@ static int look(struct live *l, uint64_t now)
 	return err ? err : put_lost(l, now);
 }
 
-/* Where the front end was killed, nobody says that the command has ended. */
-static bool has_ended(const struct launch *launch)
-{
-	return launch->ended || (getppid() != launch->front &&
-					kill(launch->command, 0) < 0 && errno == ESRCH);
-}
-
 static bool is_over(const struct live *l)
 {
 	const struct whose *w = &l->whose;
@@ -229,7 +222,7 @@ static bool is_over(const struct live *l)
 
 	for (unsigned i = 0; i < w->npids && !alive; i++)
 		alive = process_runs(w->pids[i]);
-	return l->stopped || (l->launch ? has_ended(l->launch) : !alive);
+	return l->stopped || (l->launch ? launch_over(l->launch) : !alive);
 }
 
 static int finish(struct live *l)

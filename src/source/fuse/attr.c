@@ -118,6 +118,9 @@ static int64_t set_times(struct req *r, const struct fuse_setattr_in *in)
 		t[1].tv_nsec = UTIME_NOW;
 	else if (in->valid & FATTR_MTIME)
 		t[1] = (struct timespec){ (time_t)in->mtime, in->mtimensec };
+	/* The kernel has decided, and says when it was that others wrote. */
+	if (r->fs->cached)
+		caller_become(r->w, NULL);
 	if (in->valid & FATTR_FH)
 		return ERR(futimens(handle_of(in->fh)->fd, t));
 	return ERR(utimensat(AT_FDCWD, self(r->fd, link), t, 0));

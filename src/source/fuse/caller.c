@@ -21,11 +21,12 @@
 
 #define BIT(cap) (UINT64_C(1) << (cap))
 
-/* What setfsuid(2) takes away, and the right to fill up what is kept for root. */
+/* What setfsuid(2) takes away, the right to fill up what is kept for root, and that to
+ * see trusted attributes. */
 static const uint64_t fs_caps =
 	BIT(CAP_CHOWN) | BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) |
 	BIT(CAP_FOWNER) | BIT(CAP_FSETID) | BIT(CAP_LINUX_IMMUTABLE) | BIT(CAP_MKNOD) |
-	BIT(CAP_MAC_OVERRIDE) | BIT(CAP_SYS_RESOURCE);
+	BIT(CAP_MAC_OVERRIDE) | BIT(CAP_SYS_RESOURCE) | BIT(CAP_SYS_ADMIN);
 
 /* How long what /proc says of a process is believed where its rights do not count. */
 #define BELIEVE_NS UINT64_C(100000000)
@@ -168,6 +169,17 @@ static void read_groups(struct caller *c, const char *p)
 	}
 }
 
+/* By which it acts, but in access(2): the last of four. */
+static uid_t fs_uid(const char *text)
+{
+	unsigned long id = 0;
+	char *at = (char *)value(text, "\nUid:\t");
+
+	for (int i = 0; i < 4; i++)
+		id = strtoul(at, &at, 10);
+	return (uid_t)id;
+}
+
 /* false: it has ended. */
 static bool read_status(
 	const struct fs *fs, const struct look *l, struct caller *c, bool rights)
@@ -182,6 +194,9 @@ static bool read_status(
 	read_groups(c, value(text, "\nGroups:\t"));
 	c->caps = strtoull(value(text, "\nCapEff:\t"), NULL, 16) & fs_caps;
 	c->permitted = strtoull(value(text, "\nCapPrm:\t"), NULL, 16) & fs_caps;
+	/* access(2) asks as the real user, whose rights these are then. */
+	if (fs_uid(text) != c->uid)
+		c->caps = c->uid ? 0 : c->permitted;
 	/* What one may in a user namespace of its own is nothing here. A process in the
 	 * midst of an exec, which keeps us from asking, closes files, but needs no
 	 * rights. */

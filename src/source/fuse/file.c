@@ -75,6 +75,8 @@ static int reopen(struct req *r, const char *link, int flags, bool *past)
 	return fd < 0 && flags != kept ? only_append(link, kept, past) : fd;
 }
 
+enum { FOR_EXEC = 0x20 /* include/linux/fs.h of the kernel: __FMODE_EXEC */ };
+
 int64_t do_open(struct req *r)
 {
 	const struct fuse_open_in *in = r->arg;
@@ -86,6 +88,12 @@ int64_t do_open(struct req *r)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", r->fd);
 	bool past;
 	int fd = TIMED(r, reopen(r, link, flags | O_NOCTTY, &past));
+	/* What may be executed need not be one's own to read. */
+	if (fd < 0 && errno == EACCES && in->flags & FOR_EXEC &&
+		!faccessat(AT_FDCWD, link, X_OK, AT_EACCESS)) {
+		caller_become(r->w, NULL);
+		fd = TIMED(r, reopen(r, link, flags | O_NOCTTY, &past));
+	}
 	if (fd < 0)
 		return -errno;
 	if (in->open_flags & FUSE_OPEN_KILL_SUIDGID)
@@ -137,6 +145,16 @@ int64_t do_read(struct req *r)
 	return r->ret = n < 0 ? -errno : n;
 }
 
+/* fcntl(2) may have changed since it was opened where it writes to. With the cache of the
+ * kernel that decides where. */
+static void follow_append(const struct req *r, uint32_t flags)
+{
+	int fd = r->handle->fd, now = r->fs->cached ? -1 : fcntl(fd, F_GETFL);
+
+	if (now != -1 && (now ^ (int)flags) & O_APPEND)
+		fcntl(fd, F_SETFL, now ^ O_APPEND);
+}
+
 int64_t do_write(struct req *r)
 {
 	const struct fuse_write_in *in = r->arg;
@@ -147,6 +165,7 @@ int64_t do_write(struct req *r)
 	r->offset = (int64_t)in->offset;
 	if (in->write_flags & FUSE_WRITE_KILL_SUIDGID)
 		caller_without_fsetid(r->w);
+	follow_append(r, in->flags);
 	ssize_t n = TIMED(r, pwrite(r->handle->fd, in + 1, in->size, (off_t)in->offset));
 	r->ret = n < 0 ? -errno : n;
 	*o = (struct fuse_write_out){ .size = n };

@@ -24,7 +24,7 @@ struct names;
 struct worker;
 
 enum {
-	MAX_WORKERS = 16,
+	MAX_WORKERS = 64,
 	LEAST_WORKERS = 3,  /* that take requests */
 	RING_SIZE = 4096,   /* records; a power of two */
 	DATA_MAX = 1 << 20, /* bytes of one read or write */

@@ -123,9 +123,11 @@ void serve_record(struct req *r, int64_t result)
 		.call = r->call ? r->call : q->name,
 		.kind = q->kind,
 		.second = r->second,
-		.type = r->type ? r->type
-			: h     ? h->inode->type
-				: r->inode->type,
+		/* Of a name that may not be there yet only its directory is known. */
+		.type = r->type   ? r->type
+			: r->name ? FILE_UNKNOWN
+			: h       ? h->inode->type
+				  : r->inode->type,
 		.type2 = r->type2 };
 	if (r->caller) {
 		rec->pid = r->caller->pid;

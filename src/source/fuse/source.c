@@ -301,7 +301,7 @@ static void wait_for_news(struct fuse_source *s)
 	if (on[0].revents && read(s->fs.wake, &n, sizeof(n)) < 0)
 		return;
 	if (on[1].revents)
-		for (int i = 0; i < 1000 && !s->launch->ended; i++)
+		for (int i = 0; i < 1000 && !launch_over(s->launch); i++)
 			usleep(100);
 }
 
@@ -340,7 +340,7 @@ static int fuse_step(struct source *base, struct sink *to)
 	}
 	if (s->state < LEFT)
 		wait_for_news(s);
-	if (s->state == RUNNING && s->launch && s->launch->ended)
+	if (s->state == RUNNING && s->launch && launch_over(s->launch))
 		base->ops->stop(base);
 	if (s->state == ASKED)
 		undo(s);
