@@ -3,6 +3,7 @@
  */
 #include "iops/opts.h"
 #include "iops/diag.h"
+#include "iops/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -29,18 +30,6 @@ int opts_seconds(const char *option, const char *text, uint64_t *ns)
 		return wrong(option, text, "not a number of seconds");
 	*ns = (uint64_t)llround(s * 1e9);
 	return 0;
-}
-
-/* ".5" to nanoseconds; what comes behind the ninth digit is less than one. */
-static uint64_t fraction_ns(const char **p)
-{
-	uint64_t ns = 0, unit = 100000000;
-
-	if (**p != '.')
-		return 0;
-	for (++*p; isdigit((unsigned char)**p); ++*p, unit /= 10)
-		ns += (uint64_t)(**p - '0') * unit;
-	return ns;
 }
 
 /* "Z", "+01:00", or nothing: as tm is in that time zone. -1: it is none. */
@@ -73,7 +62,11 @@ static bool moment_absolute(const char *text, struct moment *m)
 
 	if (!p)
 		return false;
-	uint64_t ns = fraction_ns(&p);
+	uint64_t ns = 0;
+	if (*p == '.') {
+		p++;
+		ns = text_fraction_ns(&p);
+	}
 	time_t s = zoned(p, &tm);
 	if (s < 0 || (uint64_t)s >= UINT64_MAX / SECOND_NS)
 		return false;

@@ -126,7 +126,8 @@ int out_replace(struct out *o, const char *text, size_t len)
 	if (o->replace && lseek(o->fd, 0, SEEK_SET) < 0)
 		return diag_err(errno, "cannot write the report to %s", o->name);
 	int err = out_write(o, text, len);
-	if (!err && o->replace && ftruncate(o->fd, (off_t)len) < 0)
+	/* However far that came: nothing of what was there is to follow. */
+	if (o->replace && ftruncate(o->fd, lseek(o->fd, 0, SEEK_CUR)) < 0 && !err)
 		err = diag_err(errno, "cannot write the report to %s", o->name);
 	return err;
 }

@@ -304,6 +304,15 @@ int replay_open_inputs(struct replay **out, const struct options *o, struct name
 	return 0;
 }
 
+static int check_apart(const struct input *in, const struct options *o)
+{
+	if (!input_is(in, o->output) && !input_is(in, o->log))
+		return 0;
+	diag("%s is what is to be written as well: --output or --log elsewhere",
+		input_name(in));
+	return -EINVAL;
+}
+
 int replay_files(struct replay_inputs *inputs, const struct options *o, char *const *word,
 	unsigned n)
 {
@@ -321,12 +330,8 @@ int replay_files(struct replay_inputs *inputs, const struct options *o, char *co
 		struct input **one = &inputs->in[inputs->n];
 		err = (small ? input_open_small : input_open)(one, files.path[i]);
 		inputs->n += !err;
-		if (!err && (input_is(*one, o->output) || input_is(*one, o->log)))
-			err = -EINVAL;
-		if (err == -EINVAL)
-			diag("%s is what is to be written as well: --output or --log "
-			     "elsewhere",
-				files.path[i]);
+		if (!err)
+			err = check_apart(*one, o);
 	}
 	while (err && inputs->n)
 		input_close(inputs->in[--inputs->n]);

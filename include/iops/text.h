@@ -1,11 +1,13 @@
 /*
- * text.h - strings as other formats want them: clean UTF-8, base64, JSON and CSV.
+ * text.h - strings as other formats want them: clean UTF-8, base64, JSON and CSV; and
+ * numbers in such.
  */
 #ifndef IOPS_TEXT_H
 #define IOPS_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* The length of the UTF-8 sequence at s, or 0 if there is none: RFC 3629. */
@@ -28,5 +30,11 @@ void text_put_json(FILE *out, const char *s);
 
 /* A field by RFC 4180: the bytes as they are, in quotes where it needs them. */
 void text_put_csv(FILE *out, const char *s);
+
+/* Digits at *p to a number; false if there are none or too many. */
+bool text_number(const char **p, uint64_t *out);
+
+/* "123456" after a point to nanoseconds: digits beyond nine are dropped. */
+uint64_t text_fraction_ns(const char **p);
 
 #endif

@@ -181,12 +181,13 @@ static int fill(struct input *in)
 	size_t want = in->cap - in->end < ONCE ? in->cap - in->end : ONCE;
 	while ((n = read(in->fd, in->buf + in->end, want)) < 0 && errno == EINTR)
 		;
-	if (n < 0 && !in->before && !in->end)
-		return diag_err(errno, "cannot read %s", in->name);
-	/* What came before it is as true as if it ended here. */
-	in->failed = n < 0;
 	if (n < 0) {
-		diag_err(errno, "cannot read %s any further", in->name);
+		bool begun = in->before || in->end;
+		int err = diag_err(
+			errno, "cannot read %s%s", in->name, begun ? " any further" : "");
+		if (!begun)
+			return err;
+		in->failed = true; /* what came before is as true as if it ended here */
 		n = 0;
 	}
 	in->eof = n == 0;

@@ -1,5 +1,5 @@
 /*
- * text.c - clean UTF-8, base64, JSON and CSV
+ * text.c - clean UTF-8, base64, JSON and CSV; numbers in texts
  */
 #include "iops/text.h"
 
@@ -116,4 +116,27 @@ void text_put_csv(FILE *out, const char *s)
 		putc(*s, out);
 	}
 	putc('"', out);
+}
+
+bool text_number(const char **p, uint64_t *out)
+{
+	const char *s = *p;
+	uint64_t n = 0;
+
+	while (*s >= '0' && *s <= '9' && s - *p < 19)
+		n = n * 10 + (*s++ - '0');
+	if (s == *p || (*s >= '0' && *s <= '9'))
+		return false;
+	*p = s;
+	*out = n;
+	return true;
+}
+
+uint64_t text_fraction_ns(const char **p)
+{
+	uint64_t ns = 0, unit = 100000000;
+
+	for (; **p >= '0' && **p <= '9'; ++*p, unit /= 10)
+		ns += (**p - '0') * unit;
+	return ns;
 }

@@ -35,26 +35,3 @@ void text_about(const struct text *t, struct run *run, const char *why)
 	if (!run->command)
 		snprintf(run->title, sizeof(run->title), "%s", input_name(t->in));
 }
-
-bool text_number(const char **p, uint64_t *out)
-{
-	const char *s = *p;
-	uint64_t n = 0;
-
-	while (*s >= '0' && *s <= '9' && s - *p < 19)
-		n = n * 10 + (*s++ - '0');
-	if (s == *p || (*s >= '0' && *s <= '9'))
-		return false;
-	*p = s;
-	*out = n;
-	return true;
-}
-
-uint64_t text_fraction_ns(const char **p)
-{
-	uint64_t ns = 0, unit = 100000000;
-
-	for (; **p >= '0' && **p <= '9'; ++*p, unit /= 10)
-		ns += (**p - '0') * unit;
-	return ns;
-}

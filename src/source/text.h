@@ -6,6 +6,7 @@
 
 #include "iops/run.h"
 #include "iops/source.h"
+#include "iops/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,11 +31,5 @@ void text_end(const struct text *t);
 
 /* What all texts have to say of the run: it was imported, how long, how well read. */
 void text_about(const struct text *t, struct run *run, const char *why);
-
-/* Digits at *p to a number; false if there are none or too many. */
-bool text_number(const char **p, uint64_t *out);
-
-/* "123456" after a point to nanoseconds: digits beyond nine are dropped. */
-uint64_t text_fraction_ns(const char **p);
 
 #endif

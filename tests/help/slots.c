@@ -4,34 +4,17 @@
  * usage: slots HOW FILE. HOW: open alloc new linked silent replaced named accepted pipes somewhere updated
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <liburing.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "ring.h"
+
 enum { SLOTS = 4, SIZE = 100, ROUNDS = 5 };
 
-static struct io_uring ring;
 static char buf[4096], other[4200];
 static const char *path;
-
-static void need(int ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "slots: %s failed\n", what);
-	exit(3);
-}
-
-static struct io_uring_sqe *next(void)
-{
-	struct io_uring_sqe *s = io_uring_get_sqe(&ring);
-
-	need(s != NULL, "io_uring_get_sqe");
-	return s;
-}
 
 /* Each has a word of its own. */
 static void is_next(struct io_uring_sqe *s, unsigned flags)

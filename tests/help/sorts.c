@@ -7,35 +7,18 @@
  * message peek longer notice parts
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <liburing.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "ring.h"
+
 enum { ROUNDS = 5, LENGTH = 4096 };
 
-static struct io_uring ring;
 static char buf[2 * LENGTH];
 static int file;
-
-static void need(int ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "sorts: %s failed\n", what);
-	exit(3);
-}
-
-static struct io_uring_sqe *next(void)
-{
-	struct io_uring_sqe *s = io_uring_get_sqe(&ring);
-
-	need(s != NULL, "io_uring_get_sqe");
-	return s;
-}
 
 static void go(int answers)
 {

@@ -11,6 +11,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -105,65 +106,65 @@ static unsigned place_of(uint64_t at, const uint64_t call[], unsigned n)
 	return i;
 }
 
+/* What is found out quickly, ours; and that with what somebody tells, who looks further:
+ * until it is enough. */
+struct both {
+	struct texts ours, told;
+	uint64_t call[2][MANY];
+	struct plan plan[2][MANY];
+	unsigned n[2]; /* of which calls and plans there are so many */
+};
+
+static void look_further(struct both *b, bool till)
+{
+	const uintptr_t loader = (uintptr_t)getauxval(AT_BASE);
+	struct texts more = { .nkept = 0 };
+	struct space here = { .refs = 1 };
+	atomic_bool enough = till;
+	bool likely[NSHAPES];
+
+	memset(b, 0, sizeof(*b));
+	fast_likely(likely);
+	foresee_give(NULL, &b->ours);
+	foresee_give(NULL, &b->told);
+	texts_learn(&b->told, &more); /* nobody has looked */
+	text_foresee_all(&more, &here, loader + ((const Elf64_Ehdr *)loader)->e_entry,
+		likely, &enough);
+	texts_learn(&b->told, &more);
+	texts_fini(&more);
+	b->n[0] = for_threads(&b->ours, b->call[0], b->plan[0]);
+	b->n[1] = for_threads(&b->told, b->call[1], b->plan[1]);
+	texts_fini(&b->ours);
+	texts_fini(&b->told);
+}
+
 /* More than could be found out quickly, and nothing else about what could. */
 static void before_threads(void **state)
 {
-	static uint64_t call[2][MANY];
-	static struct plan plan[2][MANY];
-	struct texts ours = { .nkept = 0 }, told = { .nkept = 0 }, more = { .nkept = 0 };
-	struct space here = { .refs = 1 };
-	bool likely[NSHAPES];
-	atomic_bool enough = false;
-	const uintptr_t loader = (uintptr_t)getauxval(AT_BASE);
-	unsigned at;
+	static struct both b;
 
 	(void)state;
-	fast_likely(likely);
-	foresee_give(NULL, &ours);
-	foresee_give(NULL, &told);
-	text_foresee_all(&more, &here, loader + ((const Elf64_Ehdr *)loader)->e_entry,
-		likely, &enough);
-	texts_learn(&told, &more);
-	texts_fini(&more);
-	unsigned n = for_threads(&ours, call[0], plan[0]);
-	unsigned all = for_threads(&told, call[1], plan[1]);
-	assert_in_range(n, 8, MANY - 1);
-	assert_in_range(all, n + 1, MANY - 1);
-	for (unsigned i = 0; i < n; i++) {
-		at = place_of(call[0][i], call[1], all);
-		assert_int_not_equal(at, all);
-		assert_int_equal(plan[0][i].length, plan[1][at].length);
-		assert_int_equal(plan[0][i].patch, plan[1][at].patch);
+	look_further(&b, false);
+	assert_in_range(b.n[0], 8, MANY - 1);
+	assert_in_range(b.n[1], b.n[0] + 1, MANY - 1);
+	for (unsigned i = 0; i < b.n[0]; i++) {
+		unsigned at = place_of(b.call[0][i], b.call[1], b.n[1]);
+		assert_int_not_equal(at, b.n[1]);
+		assert_int_equal(b.plan[0][i].length, b.plan[1][at].length);
+		assert_int_equal(b.plan[0][i].patch, b.plan[1][at].patch);
 	}
-	texts_fini(&ours);
-	texts_fini(&told);
 }
 
-/* Nobody has looked, or it was not wanted any more: then it is as if nobody had. */
+/* It was not wanted any more: then it is as if nobody had looked. */
 static void nothing_to_learn(void **state)
 {
-	static uint64_t call[2][MANY];
-	static struct plan plan[2][MANY];
-	struct texts ours = { .nkept = 0 }, told = { .nkept = 0 }, more = { .nkept = 0 };
-	struct space here = { .refs = 1 };
-	bool likely[NSHAPES];
-	atomic_bool enough = true;
-	const uintptr_t loader = (uintptr_t)getauxval(AT_BASE);
+	static struct both b;
 
 	(void)state;
-	fast_likely(likely);
-	foresee_give(NULL, &ours);
-	foresee_give(NULL, &told);
-	texts_learn(&told, &more);
-	text_foresee_all(&more, &here, loader + ((const Elf64_Ehdr *)loader)->e_entry,
-		likely, &enough);
-	texts_learn(&told, &more);
-	unsigned n = for_threads(&ours, call[0], plan[0]);
-	assert_int_equal(for_threads(&told, call[1], plan[1]), n);
-	assert_memory_equal(call[0], call[1], n * sizeof(**call));
-	texts_fini(&more);
-	texts_fini(&ours);
-	texts_fini(&told);
+	look_further(&b, true);
+	assert_in_range(b.n[0], 8, MANY - 1);
+	assert_int_equal(b.n[1], b.n[0]);
+	assert_memory_equal(b.call[0], b.call[1], b.n[0] * sizeof(**b.call));
 }
 
 /* However far the thread has come by then. */
