@@ -5,7 +5,6 @@
 #include "text.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
