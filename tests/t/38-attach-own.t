@@ -160,6 +160,54 @@ is "SIGSYS is looked at and set to its default: no handler is there, and none is
 wait $pid
 is "... for the program there was none" "$(cat asks.py.txt)" "{(0, True)}"
 
+# A thread that blocks SIGSYS alone, as in its handler, cannot be dispatched: it does not see
+# what is there for the others either, and what it sets stays, and is called.
+cat >blocks.py <<'EOP'
+import ctypes, os, signal, sys, threading, time
+libc = ctypes.CDLL(None)
+hits, seen = [], set()
+def action(new=None):
+    old = ctypes.create_string_buffer(200)
+    return libc.sigaction(31, new, old), old[:16] + old[136:140]
+def asks(sets):
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGSYS])
+    mine = action()
+    open("ready", "w").write("x")
+    for i in range(500):
+        seen.add(action() == mine)
+        if sets and i == 100:
+            seen.add(action(handler) == mine)
+            mine = action()
+            seen.add(mine[1] == handler[:16] + handler[136:140])
+        os.write(fd, b"x")
+        time.sleep(0.002)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGSYS])
+    seen.add(action() == mine)
+handler = ctypes.create_string_buffer(200)
+signal.signal(signal.SIGSYS, lambda *_: hits.append(1))
+libc.sigaction(31, None, handler)
+if "handles" not in sys.argv: action(bytes(200))
+if "sets" in sys.argv: handler[8:16] = b"\0\2" + bytes(6)
+fd = os.open("/dev/null", os.O_WRONLY)
+if "alone" in sys.argv:
+    asks("sets" in sys.argv)
+else:
+    thread = threading.Thread(target=asks, args=("sets" in sys.argv,))
+    thread.start()
+    while thread.is_alive(): os.write(fd, b"x"); time.sleep(0.001)
+if "handles" in sys.argv or "sets" in sys.argv:
+    os.kill(os.getpid(), signal.SIGSYS)
+print(seen, hits)
+EOP
+for how in "handles alone" "handles" "alone" "sets" "sets alone" "sets handles"; do
+	rm -f ready; /usr/bin/python3 blocks.py $how >blocks.txt & pid=$!
+	while [ ! -s ready ]; do sleep 0.02; done
+	for _ in 1 2 3; do timeout 10 "$IOPS" attach -q -d 0.2 --json -o h.json $pid; done
+	called='[1]'; [ "$how" != alone ] || called='[]'
+	wait $pid
+	is "who blocks SIGSYS sees no handler of ours ($how)" "$? $(cat blocks.txt) $(json h.json "$all_verified")" "0 {True} $called True"
+done
+
 # Pointers that lead nowhere, where the kernel would take a handler away that is blocked.
 cat >faults.py <<'EOP'
 import ctypes, faulthandler, signal, time

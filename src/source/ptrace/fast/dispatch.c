@@ -459,13 +459,30 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	return 1;
 }
 
-/* Behind the call that was aside. */
+/* Who could not be dispatched is about to set a handler of its own: as the others do. */
+static int make_way(struct tracer *t, struct task *k)
+{
+	struct user_regs_struct r;
+
+	if (k->asks_handler != ASKS_AGAIN || !k->sysmode || k->space->quit)
+		return 0;
+	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
+		return -ESRCH;
+	r.orig_rax = SYS_rt_sigaction;
+	return rival_clear(t, k, &r);
+}
+
+/* Behind the call that was aside, or is to be made once more. */
 void dispatch_again(struct tracer *t, struct task *k)
 {
-	if (!k->aside)
-		return;
+	const bool aside = k->aside;
+
 	k->aside = false;
+	if (make_way(t, k) == -ESRCH)
+		return;
 	handler_show_own(t, k);
+	if (!aside)
+		return;
 	if (k->dispatched && k->space->quit) {
 		dispatch_no_more(k);
 		return;

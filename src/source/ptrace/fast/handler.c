@@ -294,10 +294,16 @@ int handler_keep(struct tracer *t, struct task *k)
 	return 0;
 }
 
+/* Its calls stop, where our handler waits: for others, too, of its process. */
+static bool sees_ours(const struct task *k)
+{
+	return !k->space->quit && (k->aside || (k->sysmode && k->process->guarded));
+}
+
 /*
  * At the stop before a call that is aside, which may be another one than was dispatched,
- * or one of the time when we leave: it is not to see our handler, nor to take it away.
- * What cannot be read fails anyway.
+ * or one of the time when we leave, or of a task that could not be dispatched: it is not
+ * to see our handler, nor to take it away. What cannot be read fails anyway.
  */
 void dispatch_entered(
 	const struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
@@ -305,7 +311,7 @@ void dispatch_entered(
 	struct user_regs_struct r;
 	uint64_t act[4] = { 0 };
 
-	if (!t->fast || !t->fast->guards || !k->aside || k->space->quit ||
+	if (!t->fast || !t->fast->guards || !k->space || !sees_ours(k) ||
 		in->arch != AUDIT_ARCH_X86_64 || in->entry.nr != SYS_rt_sigaction ||
 		in->entry.args[0] != SIGSYS || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return;
@@ -324,6 +330,7 @@ void dispatch_entered(
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 }
 
+/* Behind it. */
 void handler_show_own(struct tracer *t, struct task *k)
 {
 	uint64_t act[4], was[4]; /* handler, flags, restorer, mask */
