@@ -252,6 +252,12 @@ static bool had_it_too(struct front *f, const struct signalfd_siginfo *si, uint6
 	return is_pending(l, sig);
 }
 
+/* What a user ends a program by. */
+static bool ends_command(int sig)
+{
+	return sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP;
+}
+
 /*
  * What the terminal sends reaches the command by itself; what was meant for us is its.
  * A hangup is told to the session's leader alone: as which the command would run.
@@ -262,7 +268,11 @@ static void forward(struct front *f, const struct signalfd_siginfo *si)
 	uint64_t at = now_ns();
 	bool hangup = si->ssi_signo == SIGHUP && getsid(0) == getpid();
 
-	if (f->ended || (si->ssi_code == SI_KERNEL && !hangup))
+	if (f->ended) {
+		f->launch->enough |= ends_command((int)si->ssi_signo);
+		return;
+	}
+	if (si->ssi_code == SI_KERNEL && !hangup)
 		return;
 	nanosleep(&wait, NULL);
 	if (!had_it_too(f, si, at))

@@ -222,15 +222,16 @@ static int set_colour(struct options *o, const char *text)
 	return wrong("color", text, "auto, always and never are known");
 }
 
-static int set_backend(struct options *o, const char *text)
+/* by: what says so, as it is written. */
+static int set_backend(struct options *o, const char *by, const char *text)
 {
 	for (size_t i = 0; i < sizeof(backends) / sizeof(*backends); i++)
 		if (!strcmp(text, backends[i])) {
 			o->backend = backends[i];
 			return 0;
 		}
-	return wrong("backend", text,
-		"auto, ptrace, bpf, proc, system and blktrace are known");
+	diag("%s %s: auto, ptrace, bpf, proc, system and blktrace are known", by, text);
+	return -EINVAL;
 }
 
 static int set_format(struct options *o, const char *text)
@@ -371,7 +372,7 @@ static int set_option(struct options *o, int id, const char *arg)
 		return each_word(arg, add_pid, o);
 	case 'b':
 		o->backend_given = true;
-		return set_backend(o, arg);
+		return set_backend(o, "--backend", arg);
 	case 'l':
 		o->log = arg;
 		return 0;
@@ -401,7 +402,7 @@ static int set_option(struct options *o, int id, const char *arg)
 
 static void defaults(struct options *o)
 {
-	const char *bad, *backend = getenv("IOPS_BACKEND");
+	const char *bad;
 
 	*o = (struct options){ .follow = true,
 		.filter = true,
@@ -409,8 +410,16 @@ static void defaults(struct options *o)
 		.backend = "auto",
 		.view.top = 10 };
 	syscall_set_parse(&o->want, "data,sync", &bad);
-	if (backend && *backend && set_backend(o, backend) < 0)
-		o->backend = "auto";
+}
+
+/* Where there is a choice that no option has made. */
+static int set_by_environment(struct options *o, const struct command *c)
+{
+	const char *backend = getenv("IOPS_BACKEND");
+
+	if (!backend || !*backend || o->backend_given || !strchr(c->takes, 'b'))
+		return 0;
+	return set_backend(o, "IOPS_BACKEND", backend);
 }
 
 static void settle(struct options *o)
@@ -492,6 +501,8 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 			err = set_option(o, id, optarg);
 		}
 	}
+	if (!err)
+		err = set_by_environment(o, c);
 	if (!err && o->blkparse && strcmp(c->name, "report") != 0)
 		err = wrong("format", "blkparse", "only 'iops report' prints that");
 	if (!err && o->mount.trace && strcmp(c->name, "mount") != 0)

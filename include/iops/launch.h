@@ -55,6 +55,10 @@ struct launch {
 
 	/* The front end's word: the command's wait status, valid once ended is set. */
 	volatile int ended, status;
+
+	/* The front end's word: the rest of the tree is not waited for any more, as a
+	 * signal has come that would have ended the command. */
+	volatile int enough;
 };
 
 /* Whether the command has ended; should the front end have been killed, nobody says how.

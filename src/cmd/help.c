@@ -7,11 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Several of one name serve a breakdown each. */
+static bool is_first(const struct column *c)
+{
+	const struct column *first = row_columns;
+
+	while (strcmp(first->name, c->name) != 0)
+		first++;
+	return first == c;
+}
+
 static int help_columns(void)
 {
 	puts("columns of the rows of a breakdown:\n");
 	for (const struct column *c = row_columns; c->name; c++)
-		printf("  %-20s %s\n", c->name, c->help);
+		if (is_first(c))
+			printf("  %-20s %s\n", c->name, c->help);
 	puts("\neach of these after read_, write_, sync_, meta_, peek_ or all_; all_ may "
 	     "be left out:\n");
 	for (const struct column *c = series_columns; c->name; c++) {

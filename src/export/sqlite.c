@@ -11,10 +11,39 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* What is half done is of no use to anyone: for the handler, which has no other way to
+ * know. Volatile: it may run between any two steps. */
+static const char *volatile half_done;
+
+static const int ends[] = { SIGHUP, SIGINT, SIGTERM };
+
+static void leave_nothing(int sig)
+{
+	const char *path = half_done;
+
+	if (path)
+		unlink(path);
+	raise(sig); /* of which it dies: SA_RESETHAND */
+}
+
+/* path: removed when a signal ends the program; NULL: no more. A signal that is ignored
+ * stays so, nohup(1). */
+static void guard(const char *path)
+{
+	struct sigaction was, act = { .sa_handler = leave_nothing,
+		.sa_flags = SA_RESETHAND | SA_RESTART };
+
+	half_done = path;
+	for (size_t i = 0; path && i < sizeof(ends) / sizeof(*ends); i++)
+		if (!sigaction(ends[i], NULL, &was) && was.sa_handler == SIG_DFL)
+			sigaction(ends[i], &act, NULL);
+}
 
 static int run_sql(struct sqlite *s, const char *sql)
 {
@@ -66,10 +95,11 @@ static char *schema(void)
 
 	if (!out)
 		return NULL;
-	fprintf(out, "pragma application_id = %d; pragma user_version = 1;\n",
+	fprintf(out,
+		"pragma journal_mode = off; pragma synchronous = off;\nbegin;\n"
+		"pragma application_id = %d; pragma user_version = 1;\n",
 		SQLITE_APPLICATION);
-	fputs("pragma journal_mode = off; pragma synchronous = off;\nbegin;\n"
-	      "create table run(id integer primary key, run_id text, host text, boot_id "
+	fputs("create table run(id integer primary key, run_id text, host text, boot_id "
 	      "text, kernel text, backend text, command text, started_ns integer, "
 	      "elapsed_ns integer, lost integer not null);\n"
 	      "create table process(id integer primary key, run_id integer not null "
@@ -155,6 +185,7 @@ static void sqlite_free(struct sqlite *s)
 	free(s->process);
 	free(s->lost);
 	free(s->seen);
+	guard(NULL);
 	free(s->temporary);
 	free(s);
 }
@@ -204,6 +235,7 @@ static int create(struct sqlite *s)
 	int fd = mkostemp(s->temporary, O_CLOEXEC);
 	if (fd < 0)
 		return diag_err(errno, "%s", path);
+	guard(s->temporary);
 	close(fd);
 	if (s->lib.sqlite3_open_v2(s->temporary, &s->db, SQLITE_OPEN_READWRITE, NULL) !=
 		SQLITE_OK)

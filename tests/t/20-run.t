@@ -44,6 +44,17 @@ ok "descendants that go on do not hold it up" timeout 3 "$IOPS" run -o r.json --
 is "... and are named" "$(json r.json 'j["run"]["still_running"], j["run"]["still_running_processes"][0]["command"]')" "(1, 'sleep')"
 ok "--wait waits for them" sh -c '"$0" run --wait -o w.json -- sh -c "(sleep 0.3; echo late) & exit 0" >/dev/null' "$IOPS"
 ok "... and counts what they did" test "$(json w.json 'j["run"]["elapsed_ns"] > 300000000 and j["run"]["still_running"] == 0')" = True
+for mode in -bptrace --no-patch $BPFMODE; do
+	for sig in INT TERM HUP; do
+		rm -f ended rest
+		env --default-signal=$sig "$IOPS" run $mode --wait --json -o w.json -- sh -c 'sleep 60 & echo $! >rest; echo $$ >ended; exit 7' & pid=$!
+		until [ -s ended ] && grep -q '^State:.Z' "/proc/$(cat ended)/status"; do sleep 0.05; done
+		sleep 0.3; alive=$(kill -0 $pid && echo waits)
+		kill -$sig $pid; wait $pid
+		is "... until SIG$sig ($mode)" "$? $alive $(json w.json 'j["run"]["still_running"], j["run"]["still_running_processes"][0]["command"], j["run"]["exit"]')" "7 waits (1, 'sleep', {'code': 7})"
+		kill "$(cat rest)"
+	done
+done
 is "--no-follow: what is not counted is not checked either" "$("$IOPS" run --no-follow --json -o - -- sh -c 'echo a >a; sh -c "echo bcd >b"; cat a >c' 2>/dev/null >n.json; json n.json 'sorted(j["run"]["verified"].items())')" "[('matched', 1), ('threads', 1), ('unchecked', 0)]"
 is "--no-follow" "$("$IOPS" run --no-follow --json -o - -- sh -c 'echo a >a; sh -c "echo bcd >b"' 2>/dev/null >n.json; json n.json 'j["total"]["write"]["bytes"]')" 2
 ok "a reader that goes away ends the writer" sh -c 'timeout 5 sh -c "\"$0\" run -o r -- yes | head -1"' "$IOPS"

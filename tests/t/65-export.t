@@ -53,6 +53,14 @@ ok "an export is replaced" "$IOPS" export --to sqlite -o o.db x.iops
 echo mine >mine.db
 fails "... another file is not" "$IOPS" export --to sqlite -o mine.db x.iops
 is "... and stays as it was" "$(cat mine.db)" mine
+"$IOPS" run -q -o /dev/null -l many.iops -- dd if=/dev/zero of=/dev/null bs=1 count=400000 2>/dev/null
+mkdir half
+for sig in HUP:129 INT:130 TERM:143; do
+	env --default-signal="${sig%:*}" "$IOPS" export --to sqlite -o half/o.db many.iops & pid=$!
+	while kill -0 $pid && [ ! "$(ls half)" ]; do :; done
+	was=$(find half -type f | wc -l); kill "-${sig%:*}" $pid; wait $pid
+	is "half a database is not left behind by SIG${sig%:*}" "$? $was $(ls half)" "${sig#*:} 1 "
+done
 fails "sqlite needs a file" "$IOPS" export --to sqlite x.iops
 is "a path that is no UTF-8 is a blob" "$(x sqlite -o n.db x.iops; sqlite3 n.db "select typeof(path) from file where hex(path) like '%2F6EFF3B6F'")" blob
 x jsonl -o o.jsonl x.iops

@@ -196,6 +196,10 @@ static bool over(struct bpf *b)
 			true; /* the front end knows, the kernel's word is lost or late */
 		b->ended_ns = now;
 	}
+	if (b->ended && b->wait && b->launch && b->launch->enough) {
+		b->wait = false; /* from now on as if it had not been asked for */
+		b->ended_ns = now;
+	}
 	if (b->stopped)
 		return true;
 	if (b->launch)

@@ -221,6 +221,10 @@ static void still_running(struct tracer *t, struct task *k, void *arg)
 /* The command has ended: is there anything left that is worth waiting for? */
 static bool over(struct tracer *t)
 {
+	if (t->ended && t->wait && t->launch && t->launch->enough) {
+		t->wait = false; /* from now on as if it had not been asked for */
+		t->ended_ns = tracer_now(t);
+	}
 	bool ended = t->ended && !t->wait;
 
 	if (part_gives_up(t))
