@@ -44,4 +44,40 @@ for mode in $MODES --no-filter; do
 	is "... and move it" \
 		"$(cd w && for seed in 1 2 3; do /usr/bin/python3 "$ROOT/tests/shared.py" "$IOPS" $seed threads 5 $mode 2>&1; done | head -n 5)" ""
 done
+
+# The end of a thread may come before that of the call that it is in, which is made.
+cut() {	# how many, how they end
+	for _ in $(seq "$1"); do
+		rm -f cut; "$IOPS" run $mode --wait --json -o c.json -- "$HELP/cutoff" "$DIR/cut" 15 "$2"
+		json c.json '"%d %s" % (sum(f["write"]["bytes"] for f in j["by"]["file"] if f["path"] == "'"$DIR"'/cut"), j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"])' >counted
+		[ "$(stat -c %s cut) True" = "$(cat counted)" ] || echo "$(stat -c %s cut) $(cat counted)"
+	done
+}
+for mode in $MODES; do
+	[ $mode = default ] && mode=
+	is "calls that a thread dies in, $mode" "$(cut 12 exec; cut 3 exit; cut 3 kill)" ""
+done
+# The kernel takes the command of fcntl(2) for an int.
+cat >wide.py <<'EOP'
+import ctypes, os
+fcntl, wide = ctypes.CDLL(None).syscall, lambda n: ctypes.c_ulong(5 << 32 | n)
+for i in range(200):
+    fd = os.open("wide", os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.write(fd, b"x" * 10); os.lseek(fd, 0, 0)
+    assert fcntl(72, wide(fd), wide(0), ctypes.c_long(60)) == 60       # F_DUPFD
+    os.write(60, b"abc"); os.close(60); os.lseek(fd, 0, 0)
+    assert fcntl(72, wide(fd), wide(4), ctypes.c_long(os.O_APPEND)) == 0   # F_SETFL
+    os.write(fd, b"y"); os.close(fd)
+EOP
+for mode in $MODES; do
+	[ $mode = default ] && mode=
+	"$IOPS" run $mode -q -o /dev/null -l wide.iops -- /usr/bin/python3 wide.py
+	is "numbers that are wider than the kernel looks, $mode" "$("$IOPS" export --to csv wide.iops | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["call"] != "write" { next }
+		$at["path"] !~ /wide$/ { lost++ }
+		$at["result"] == 3 && $at["offset"] == 0 { third++ }
+		$at["result"] == 1 && $at["offset"] != 10 && $at["offset"] != "" { wrong++ }
+		END { print third + 0, lost + 0, wrong + 0 }')" "200 0 0"
+done
 plan

@@ -376,6 +376,7 @@ static void on_birth(struct tracer *t, struct task *k, bool vfork)
 		uring_born(t, child);
 		child->held_back = 0;
 		child->sysmode |= k->sysmode;
+		child->bare = k->bare;
 		child->runs_on = k->runs_on;
 		child->clone_flag = k->clone_flag;
 		child->clone_at = k->clone_at;
@@ -400,7 +401,7 @@ static void superseded(struct tracer *t, struct task *k)
 	bool known = !task_last(k, &last);
 
 	if (t->fast)
-		drain_dead(t, k);
+		drain_dead(t, k, known ? &last : NULL);
 	if (known)
 		call_ended(t, k, &last);
 	task_ended(t, k, known ? &last : NULL);

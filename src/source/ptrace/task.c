@@ -131,6 +131,14 @@ static void inherit(struct process *p, const struct process *from)
 	memcpy(p->fault, from->fault, sizeof(p->fault));
 }
 
+/* As one that is born with CLONE_CLEAR_SIGHAND has it. */
+static void forget_handlers(struct process *p)
+{
+	p->guarded = false;
+	memset(p->own, 0, sizeof(p->own));
+	memset(p->fault, 0, sizeof(p->fault));
+}
+
 void task_born(struct tracer *t, struct task *k, pid_t parent)
 {
 	struct process *from = (struct process *)map_get(&t->processes, parent, 0);
@@ -144,6 +152,10 @@ void task_born(struct tracer *t, struct task *k, pid_t parent)
 		k->process->brings = from && from->brings;
 		if (from)
 			inherit(k->process, from);
+		struct signal_state is;
+		if (k->process->guarded && !tracee_signal(k->tid, SIGSYS, &is) &&
+			!is.caught)
+			forget_handlers(k->process);
 	}
 	op.comm = k->process->comm;
 	op.ret = parent;

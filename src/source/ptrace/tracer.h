@@ -174,6 +174,7 @@ struct task {
 	struct process *process;
 	uint8_t state;
 	bool sysmode;   /* stops at every call: no filter */
+	bool bare;      /* blocks nearly all signals, but not SIGSYS by itself */
 	bool exiting;   /* has had its exit stop */
 	bool seized;    /* attached to while it ran: waits for its interrupt stop */
 	bool eintr;     /* held holds the EINTR of a call that may yet be restarted */
@@ -216,23 +217,22 @@ struct task {
 	bool dispatched;    /* its calls raise SIGSYS, but those of the hook */
 	bool aside;         /* and but the one at hand, which stops twice */
 	bool met;           /* ... and stands before that which has raised one */
-	enum asks asks_handler; /* the one at hand is about our handler of SIGSYS: */
-	uint64_t act, old;      /* its arguments */
-	uint64_t led, led_head; /* from where, and where its ring was then */
-	uint64_t passes;        /* behind the call that the hook makes for it */
-	uint64_t begins;        /* there, as its parent made it so */
-	bool waits;             /* stands until all do that share its memory, */
-	bool runs_on;           /* but not while one of them needs it */
-	bool stopped_before;    /* has had its first stop, which wakes nobody */
-	uint64_t held_back;     /* since when its parent is to tell of it first, or 0 */
-	bool released;          /* it never has */
-	uint64_t entered; /* its last stop before a call, by the time stamp counter */
-	int64_t fast;     /* operations that did not stop */
-	int64_t slow;     /* and that did */
-	int64_t signals;  /* of the process, when the account began */
-	int64_t unsure;   /* calls that the kernel may have counted or not */
-
-	struct uring *ring;              /* io_uring_enter(2) of it is at hand */
+	enum asks asks_handler;     /* the one at hand is about our handler of SIGSYS: */
+	uint64_t act, old, asks_nr; /* its arguments and number */
+	uint64_t led, led_head;     /* from where, and where its ring was then */
+	uint64_t passes;            /* behind the call that the hook makes for it */
+	uint64_t begins;            /* there, as its parent made it so */
+	bool waits;                 /* stands until all do that share its memory, */
+	bool runs_on;               /* but not while one of them needs it */
+	bool stopped_before;        /* has had its first stop, which wakes nobody */
+	uint64_t held_back; /* since when its parent is to tell of it first, or 0 */
+	bool released;      /* it never has */
+	uint64_t entered;   /* its last stop before a call, by the time stamp counter */
+	int64_t fast;       /* operations that did not stop */
+	int64_t slow;       /* and that did */
+	int64_t signals;    /* of the process, when the account began */
+	int64_t unsure;     /* calls that the kernel may have counted or not */
+	struct uring *ring; /* io_uring_enter(2) of it is at hand */
 	const struct uring *ring_before; /* that of the last such call, and so */
 	bool submits;                    /* ... and has some taken */
 	unsigned ring_enters;            /* many in a row */

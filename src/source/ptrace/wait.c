@@ -85,7 +85,7 @@ static int look_ended(struct tracer *t, pid_t tid)
 	struct task *k = info.si_pid ? task_find(t, info.si_pid) : NULL;
 	if (k && !k->exiting) {
 		if (t->fast)
-			drain_dead(t, k);
+			drain_killed(t, k);
 		call_died(t, k);
 		task_exiting(t, k);
 	}

@@ -187,7 +187,7 @@ static const short waits[] = { SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2
 	SYS_semtimedop, SYS_rt_sigtimedwait, SYS_io_getevents };
 
 /* Those that may take away what is ours. */
-static const short mapping[] = { SYS_mmap, SYS_munmap, SYS_mprotect };
+static const short mapping[] = { SYS_mmap, SYS_munmap, SYS_mprotect, SYS_pkey_mprotect };
 
 /*
  * What the entry of a request tells the whole of, by its number. Else there is more in

@@ -249,9 +249,9 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 			close_range_at(t, k, (unsigned)arg[0], (unsigned)arg[1], when);
 		break;
 	case ROLE_FCNTL:
-		if (arg[1] != F_DUPFD && arg[1] != F_DUPFD_CLOEXEC) {
+		if ((int)arg[1] != F_DUPFD && (int)arg[1] != F_DUPFD_CLOEXEC) {
 			o = fdtrack_get(k->files, (int)arg[0]);
-			if (o && arg[1] == F_SETFL)
+			if (o && (int)arg[1] == F_SETFL)
 				o->flags =
 					(o->flags & ~O_APPEND) | (int)(arg[2] & O_APPEND);
 			break;
@@ -262,7 +262,7 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 		fdtrack_since(k->files, (int)ret, when);
 		break;
 	case ROLE_DUP_TO:
-		if (arg[0] != arg[1])
+		if ((int)arg[0] != (int)arg[1])
 			fdtrack_dup(track, k->files, (int)arg[0], (int)arg[1], false);
 		fdtrack_since(k->files, (int)arg[1], when);
 		break;

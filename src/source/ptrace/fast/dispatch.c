@@ -115,10 +115,28 @@ static bool may_begin(struct tracer *t, struct task *k)
 	return !state && !filtered;
 }
 
+/* One that dispatches calls of its own: of that signal the kernel tells no difference. */
+static void look_own(struct tracer *t, struct task *k, void *who)
+{
+	const struct task *first = who;
+
+	if (k->space != first->space)
+		return;
+	hold_await(t, k, who);
+	if (k == first || k->state == TASK_RUNNING || dispatch_state(k) != 1)
+		return;
+	fast_left(t, k, "dispatches its own calls");
+	k->space->quit = true;
+}
+
 static bool begin(struct tracer *t, struct task *k)
 {
 	if (!k->space || k->space->quit || task_leaves(t, k) ||
 		WSTOPSIG(k->status) != SIGTRAP || !may_begin(t, k))
+		return false;
+	if (t->fast->guards && k->space->state == SPACE_COLD)
+		tasks_each(t, look_own, k);
+	if (k->space->quit)
 		return false;
 	if (k->space->state == SPACE_COLD)
 		prepare(t, k);
@@ -152,6 +170,8 @@ void dispatch_begin(struct tracer *t, struct task *k)
 	if (!t->dispatch || k->dispatched || k->held_back || !k->process->started ||
 		(k->filtered && !(k->seen && k->space && k->space->dispatches)))
 		return;
+	if (k->seized && t->fast->guards)
+		handler_found(k);
 	k->dispatched = begin(t, k);
 	k->sysmode = !k->dispatched && !k->filtered;
 	if (!k->dispatched && t->fast->guards)
@@ -459,28 +479,13 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	return 1;
 }
 
-/* Who could not be dispatched is about to set a handler of its own: as the others do. */
-static int make_way(struct tracer *t, struct task *k)
-{
-	struct user_regs_struct r;
-
-	if (k->asks_handler != ASKS_AGAIN || !k->sysmode || k->space->quit)
-		return 0;
-	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
-		return -ESRCH;
-	r.orig_rax = SYS_rt_sigaction;
-	return rival_clear(t, k, &r);
-}
-
 /* Behind the call that was aside, or is to be made once more. */
 void dispatch_again(struct tracer *t, struct task *k)
 {
 	const bool aside = k->aside;
 
 	k->aside = false;
-	if (make_way(t, k) == -ESRCH)
-		return;
-	handler_show_own(t, k);
+	aside_over(t, k);
 	if (!aside)
 		return;
 	if (k->dispatched && k->space->quit) {

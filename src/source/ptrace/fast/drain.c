@@ -30,8 +30,8 @@ static uint64_t key_of(const struct fast *f, const struct fast_rec *r)
 	unsigned shape = nr_shape(f, nr);
 
 	bool dups = nr == 32 /* dup */ ||
-		    (nr == 72 /* fcntl */ &&
-			    (r->arg[1] == F_DUPFD || r->arg[1] == F_DUPFD_CLOEXEC));
+		    (nr == 72 /* fcntl */ && ((int)r->arg[1] == F_DUPFD ||
+						     (int)r->arg[1] == F_DUPFD_CLOEXEC));
 
 	return shape_opens(shape) || dups ? r->t1 : r->t0;
 }
@@ -365,10 +365,35 @@ void drain_task(struct tracer *t, struct task *k)
 }
 
 /*
- * Of a task that will not go on: it may have died in the hook when the last record had
- * ended and was not told yet. What lies there from the lap before is older.
+ * It has died in a call in the hook, and nothing there tells of its end: one that the
+ * kernel has counted was made. last: its counters.
  */
-void drain_dead(struct tracer *t, struct task *k)
+static void end_counted(struct tracer *t, struct task *k, const struct counters *last)
+{
+	struct fast_rec *r = (struct fast_rec *)slot_rec(&k->slot, k->slot.tail);
+	const uint32_t nr = rec_nr(r);
+	const int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
+	const int weight = row >= 0 ? syscalls[row].weight : 0;
+	const int64_t bytes = last->bytes - k->base.bytes - k->mine.bytes;
+
+	if (!weight || bytes <= 0 ||
+		last->calls - k->base.calls - k->mine.calls != weight)
+		return;
+	r->result = bytes / weight;
+	r->t1 = fast_tsc();
+	r->state = REC_ENDED;
+	if (!rec_may_be(t->fast, r))
+		return;
+	k->slot.ctl->head = k->slot.tail + rec_size(t->fast, r);
+	drain_task(t, k);
+}
+
+/*
+ * Of a task that will not go on: it may have died in the hook when the last record had
+ * ended and was not told yet. What lies there from the lap before is older. last: its
+ * counters, where they are known.
+ */
+void drain_dead(struct tracer *t, struct task *k, const struct counters *last)
 {
 	struct slot *s = &k->slot;
 	bool sane = s->ctl && !k->distrusted;
@@ -380,4 +405,18 @@ void drain_dead(struct tracer *t, struct task *k)
 			s->ctl->head = head + rec_size(t->fast, r);
 	}
 	drain_task(t, k);
+	if (sane && last && !k->distrusted && t->countable && k->base.calls >= 0 &&
+		!k->unsure && slot_in_flight(s) && slot_head(s, &sane) == s->tail && sane)
+		end_counted(t, k, last);
+}
+
+/* Likewise, while it can be asked. */
+void drain_killed(struct tracer *t, struct task *k)
+{
+	struct counters now;
+
+	drain_dead(t, k, NULL);
+	if (slot_in_flight(&k->slot) &&
+		!tracee_counters(k->process->pid, k->tid, &now))
+		drain_dead(t, k, &now);
 }

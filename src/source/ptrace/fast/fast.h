@@ -158,6 +158,7 @@ struct space {
 	bool late;         /* they are waited for no longer */
 	uint8_t state;
 	bool locked;     /* by a filter of its own: nothing more can be mapped */
+	bool keyed;      /* likewise by its keys: pkeys(7) */
 	bool barrier;    /* membarrier(2) works */
 	bool registered; /* ... and the kernel has been told that we want it */
 	bool undone;     /* the patches were taken back */
@@ -495,7 +496,9 @@ void decode_role(struct tracer *t, struct task *k, const struct fast_call *c,
 /* drain.c */
 unsigned drain_all(struct tracer *t);
 void drain_task(struct tracer *t, struct task *k);
-void drain_dead(struct tracer *t, struct task *k);
+struct counters;
+void drain_dead(struct tracer *t, struct task *k, const struct counters *last);
+void drain_killed(struct tracer *t, struct task *k);
 
 /* fast.c, mend.c: what the rest of the tracer calls. All of it does nothing while
  * tracer.fast is NULL. */
@@ -525,38 +528,10 @@ void mend_home(struct tracer *t, struct task *k);
 void mend_dead(struct tracer *t, struct task *k);
 bool mend_waited(struct tracer *t, struct task *k, const struct user_regs_struct *r);
 
-/* faults.c, handler.c: see there. */
-void fault_set(struct task *k);
-void fault_exec(struct process *p);
-void fault_delivered(struct process *p, int sig);
-int fault_ask(struct tracer *t, struct task *k, const struct stand *s);
-int fault_undo(struct tracer *t, struct task *k, int sig);
-bool handler_may_raise(struct tracer *t, const struct task *k);
-int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action);
-int handler_give_back(struct tracer *t, struct task *k, const struct stand *s);
-bool handler_unblock(struct tracer *t, struct task *k);
-bool handler_keep_mask(struct task *k);
-bool handler_waited(struct task *k);
-bool handler_is_odd(uint64_t mask);
-int handler_keep(struct tracer *t, struct task *k);
-void handler_show_own(struct tracer *t, struct task *k);
-int handler_begin(struct tracer *t, struct task *k, const struct stand *s);
-void handler_pass_on(struct tracer *t, struct task *k);
-bool handler_is_one(uint64_t handler);
-bool handler_ignores(const struct process *p);
-bool handler_sets(
-	const struct tracer *t, const struct task *k, const struct user_regs_struct *r);
-bool handler_sets_mask(const struct task *k, const struct user_regs_struct *r);
-
 /* switch.c: see there. */
 int dispatch_on(const struct tracer *t, const struct task *k);
 void dispatch_off(const struct task *k);
 int dispatch_state(const struct task *k);
-
-/* rival.c: see there. */
-bool rival_is(
-	const struct tracer *t, const struct task *k, const struct user_regs_struct *r);
-int rival_clear(struct tracer *t, struct task *k, const struct user_regs_struct *r);
 
 /* pass.c, spawn.c: see there. */
 int pass_call(struct tracer *t, struct task *k, struct user_regs_struct *r);
@@ -586,9 +561,6 @@ void dispatch_adopt(struct tracer *t, struct task *k);
 int dispatch_seal(struct tracer *t, struct task *k, uint64_t at);
 void dispatch_exec(struct tracer *t, struct task *k);
 int dispatch_trap(struct tracer *t, struct task *k);
-struct __ptrace_syscall_info;
-void dispatch_entered(
-	const struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in);
 void dispatch_again(struct tracer *t, struct task *k);
 bool dispatch_holds(const struct tracer *t, const struct task *k);
 bool dispatch_owes(const struct task *k);
@@ -596,5 +568,6 @@ bool dispatch_stands(const struct task *k);
 void dispatch_leave(struct tracer *t, struct task *k);
 
 #include "files.h"
+#include "handler.h"
 
 #endif

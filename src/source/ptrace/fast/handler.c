@@ -7,8 +7,6 @@
  */
 #include "../tracer.h"
 
-#include <linux/audit.h>
-#include <linux/ptrace.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -53,7 +51,7 @@ int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_
  * Without us it is like that; who takes our place when we are killed knows, too: of the
  * process whose memory it is. A child of vfork(2) has actions of its own.
  */
-static int own(struct tracer *t, struct task *k, const uint64_t act[4])
+int handler_own(struct tracer *t, struct task *k, const uint64_t act[4])
 {
 	int mem = stand_mem(t->fast, k->tid);
 
@@ -135,7 +133,7 @@ int handler_begin(struct tracer *t, struct task *k, const struct stand *s)
 	if (!act[0] && p->renewed && handler_ignores(p))
 		act[0] = p->own[0];
 	p->renewed = false;
-	return err ? err : own(t, k, act);
+	return err ? err : handler_own(t, k, act);
 }
 
 /* An exec that we do nothing more about: likewise. Nothing is below the stack as yet. */
@@ -165,7 +163,8 @@ bool handler_ignores(const struct process *p)
 /* Whether only our handler keeps it from being ignored. */
 bool fast_ignores(const struct tracer *t, const struct task *k, int sig)
 {
-	return sig == SIGSYS && t->fast->guards && handler_ignores(k->process);
+	return sig == SIGSYS && t->fast->guards && k->process->guarded &&
+	       handler_ignores(k->process);
 }
 
 /* Neither SIG_DFL nor SIG_IGN, of which we can make what the program wants. */
@@ -178,7 +177,16 @@ bool handler_is_one(uint64_t handler)
  */
 bool handler_is_odd(uint64_t mask)
 {
-	return !(mask & sigsys) == is_full(mask);
+	return !(mask & sigsys) == is_full(mask | sigsys);
+}
+
+/* As it was before us: one that blocks nearly all, and not that signal, keeps to it. */
+void handler_found(struct task *k)
+{
+	uint64_t mask;
+
+	if (!ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask))
+		k->bare = !(mask & sigsys) && handler_is_odd(mask);
 }
 
 /* From now on a blocked signal is not reset to its default when it is raised. false: that
@@ -210,7 +218,7 @@ bool handler_sets(
 {
 	uint64_t handler = 0;
 
-	return r->rdi == SIGSYS && r->rsi &&
+	return (int)r->rdi == SIGSYS && r->rsi &&
 	       (task_read(k, r->rsi, &handler, sizeof(handler)) != sizeof(handler) ||
 		       (t->launch ? handler != 0 : handler_is_one(handler)));
 }
@@ -218,30 +226,37 @@ bool handler_sets(
 /*
  * Its mask, of which that signal is a part that matters. Not what it was told that its
  * mask is while all are blocked, and puts back: in that the signal is missing, by us.
+ * Nor, where nothing of ours is lost by it, one of its own that spares only that signal.
  */
-bool handler_sets_mask(const struct task *k, const struct user_regs_struct *r)
+bool handler_sets_mask(
+	const struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
+	const bool is_attached = t->fast->guards;
 	uint64_t set = 0, now = 0;
 
-	if (r->rdi == SIG_UNBLOCK || !r->rsi ||
+	if ((int)r->rdi == SIG_UNBLOCK || !r->rsi ||
 		task_read(k, r->rsi, &set, sizeof(set)) != sizeof(set) ||
 		!handler_is_odd(set))
 		return false;
-	return set & sigsys || ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(now), &now) < 0 ||
-	       !is_full(now);
+	if (set & sigsys || ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(now), &now) < 0)
+		return true;
+	if (is_full(now))
+		return false;
+	k->bare = is_attached;
+	return !is_attached;
 }
 
 /*
  * The signal was raised while it was blocked, and the kernel has unblocked it for that;
- * or we have, for as long as we are here. Who blocks nearly all has blocked that too.
- * Whether that was so.
+ * or we have, for as long as we are here. Who blocks nearly all has blocked that too,
+ * unless it is known not to. Whether that was so.
  */
 bool handler_keep_mask(struct task *k)
 {
 	uint64_t mask = 0;
 
-	if (ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 || mask & sigsys ||
-		!is_full(mask | sigsys))
+	if (k->bare || ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) < 0 ||
+		mask & sigsys || !is_full(mask | sigsys))
 		return false;
 	mask |= sigsys;
 	return !ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
@@ -292,69 +307,4 @@ int handler_keep(struct tracer *t, struct task *k)
 		return err;
 	stand_same(k, &s);
 	return 0;
-}
-
-/* Its calls stop, where our handler waits: for others, too, of its process. */
-static bool sees_ours(const struct task *k)
-{
-	return !k->space->quit && (k->aside || (k->sysmode && k->process->guarded));
-}
-
-/*
- * At the stop before a call that is aside, which may be another one than was dispatched,
- * or one of the time when we leave, or of a task that could not be dispatched: it is not
- * to see our handler, nor to take it away. What cannot be read fails anyway.
- */
-void dispatch_entered(
-	const struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
-{
-	struct user_regs_struct r;
-	uint64_t act[4] = { 0 };
-
-	if (!t->fast || !t->fast->guards || !k->space || !sees_ours(k) ||
-		in->arch != AUDIT_ARCH_X86_64 || in->entry.nr != SYS_rt_sigaction ||
-		in->entry.args[0] != SIGSYS || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
-		return;
-	if (r.rsi && task_read(k, r.rsi, act, sizeof(act)) != sizeof(act))
-		return;
-	const bool handles = handler_is_one(act[0]);
-	k->asks_handler = handles && !task_leaves(t, k) ? ASKS_AGAIN : ASKS_ANSWERED;
-	k->act = r.rsi;
-	k->old = r.rdx;
-	if (k->asks_handler == ASKS_AGAIN)
-		r.orig_rax = -1; /* not made now */
-	else if (handles)
-		k->space->quit = true; /* it stays when we leave */
-	else
-		r.rsi = 0;
-	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
-}
-
-/* Behind it. */
-void handler_show_own(struct tracer *t, struct task *k)
-{
-	uint64_t act[4], was[4]; /* handler, flags, restorer, mask */
-	enum asks asks = k->asks_handler;
-	struct user_regs_struct r;
-
-	k->asks_handler = ASKS_NOT;
-	if (asks == ASKS_NOT || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
-		return;
-	if (asks == ASKS_AGAIN) {
-		r.rip -= 2;
-		r.rax = SYS_rt_sigaction;
-	}
-	r.rsi = k->act;
-	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
-	if (asks != ASKS_ANSWERED || r.rax)
-		return;
-	memcpy(was, k->process->own, sizeof(was));
-	if (k->act && task_read(k, k->act, act, sizeof(act)) == sizeof(act)) {
-		if (handler_is_one(act[0])) /* which is in place of ours, as we leave */
-			k->process->own[0] = 0;
-		else
-			own(t, k, act);
-	}
-	if (k->old)
-		tracee_write(k->tid, k->old, was, sizeof(was));
 }

@@ -79,7 +79,7 @@
 .macro odd_mask
 	movq	%rcx, %rdx
 	notq	%rdx
-	andq	$~0x40100, %rdx		/* SIGKILL, SIGSTOP, which are never blocked */
+	andq	$~0x40040100, %rdx	/* SIGSYS; SIGKILL, SIGSTOP: they are never blocked */
 	popcntq	%rdx, %rdx
 	cmpl	$9, %edx
 	setb	%al

@@ -41,7 +41,7 @@ static void give_back_handler(struct tracer *t, struct task *k)
 /* Whether calls may be made in its name: a filter might kill for them. */
 static bool may_call(const struct task *k)
 {
-	return !tracee_is_filtered(k->tid);
+	return !k->space->keyed && !tracee_is_filtered(k->tid);
 }
 
 /* Else it has been killed. */
@@ -49,7 +49,10 @@ static bool has_memory(const struct task *k)
 {
 	char byte;
 
-	return !k->space->taken && tracee_read(k->tid, HOOK_AT, &byte, 1) == 1;
+	if (k->space->taken)
+		return false;
+	ssize_t got = tracee_read(k->tid, HOOK_AT, &byte, 1);
+	return got == 1 || got == -EPERM; /* it is there, and not for us any more */
 }
 
 /* -ESRCH: it has been killed. */
@@ -77,16 +80,16 @@ static int unmap_all(struct tracer *t, struct task *k)
 void dispatch_restore(struct tracer *t, struct task *const *task, unsigned n)
 {
 	struct space *sp = task[0]->space;
-	bool clear = !sp->locked, over = false;
+	bool clear = true, over = false;
 
 	for (unsigned i = 0; i < n && !over; i++) {
 		patch_restore(sp, task[i]->tid);
 		over = has_memory(task[i]);
 	}
-	for (unsigned i = 0; i < n && clear && !sp->quit; i++)
+	for (unsigned i = 0; i < n; i++)
 		if (task[i]->process->guarded && may_call(task[i]))
 			give_back_handler(t, task[i]);
-	for (unsigned i = 0; i < n && !sp->quit; i++)
+	for (unsigned i = 0; i < n; i++)
 		clear &= !task[i]->process->guarded;
 	over = false;
 	for (unsigned i = 0; i < n && clear && !over; i++)

@@ -488,7 +488,7 @@ static int mend(struct tracer *t, struct task *k, int sig)
 	/* By keys that keep it from its own memory, pkeys(7), and so from ours: nor can
 	 * it do anything for us any more. */
 	if (fault && info.si_code == SEGV_PKUERR && is_ours(k->space, info.si_addr))
-		k->space->locked = true;
+		k->space->locked = k->space->keyed = true;
 	if (k->slot.ctl)
 		k->slot.ctl->vain = 0; /* what comes next may be another call */
 	if (in_hook(r.rip) && k->slot.ctl) {
@@ -592,5 +592,5 @@ void mend_dead(struct tracer *t, struct task *k)
 		in_code(t, k, &r, !was_refused(k, &r));
 	else if (sane && t->aio_told && !ptrace(PTRACE_GETREGS, k->tid, 0, &r))
 		aio_claims(k, &r);
-	drain_dead(t, k);
+	drain_killed(t, k);
 }

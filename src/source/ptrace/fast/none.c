@@ -204,7 +204,14 @@ void drain_task(struct tracer *t, struct task *k)
 	(void)k;
 }
 
-void drain_dead(struct tracer *t, struct task *k)
+void drain_dead(struct tracer *t, struct task *k, const struct counters *last)
+{
+	(void)t;
+	(void)k;
+	(void)last;
+}
+
+void drain_killed(struct tracer *t, struct task *k)
 {
 	(void)t;
 	(void)k;
@@ -247,7 +254,7 @@ int dispatch_trap(struct tracer *t, struct task *k)
 }
 
 void dispatch_entered(
-	const struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
+	struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in)
 {
 	(void)t;
 	(void)k;

@@ -27,6 +27,7 @@ static bool takes_memory(const struct task *k, const struct user_regs_struct *r)
 	switch (r->orig_rax) {
 	case SYS_munmap:
 	case SYS_mprotect:
+	case SYS_pkey_mprotect:
 		return is_ours(sp, r->rdi, r->rsi);
 	case SYS_mmap:
 		return r->r10 & MAP_FIXED && is_ours(sp, r->rdi, r->rsi);
@@ -38,18 +39,18 @@ static bool takes_memory(const struct task *k, const struct user_regs_struct *r)
 }
 
 /* r: of a call that is still to be made. */
-bool rival_is(
-	const struct tracer *t, const struct task *k, const struct user_regs_struct *r)
+bool rival_is(const struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
 	switch (r->orig_rax) {
 	case SYS_rt_sigprocmask:
-		return handler_sets_mask(k, r);
+		return handler_sets_mask(t, k, r);
 	case SYS_rt_sigaction:
 		return handler_sets(t, k, r);
 	case SYS_prctl:
-		return r->rdi == PR_SET_SECCOMP || r->rdi == PR_SET_SYSCALL_USER_DISPATCH;
+		return (int)r->rdi == PR_SET_SECCOMP ||
+		       (int)r->rdi == PR_SET_SYSCALL_USER_DISPATCH;
 	case SYS_seccomp:
-		return r->rdi <= 1; /* SECCOMP_SET_MODE_STRICT, _FILTER */
+		return (unsigned)r->rdi <= 1; /* SECCOMP_SET_MODE_STRICT, _FILTER */
 	}
 	return t->fast->guards && takes_memory(k, r);
 }
@@ -63,8 +64,15 @@ static void let_be(struct tracer *t, struct task *k, void *who)
 	hold_await(t, k, who);
 	if (k == first || k->space != first->space || k->state == TASK_RUNNING)
 		return;
-	dispatch_off(k);
+	if (k->dispatched)
+		dispatch_off(k);
 	k->sysmode = true;
+}
+
+void rival_let_be(struct tracer *t, struct task *k)
+{
+	tasks_each(t, task_interrupt, k->space);
+	tasks_each(t, let_be, k);
 }
 
 /*
@@ -79,19 +87,17 @@ int rival_clear(struct tracer *t, struct task *k, const struct user_regs_struct 
 	fast_left(t, k,
 		takes ? "maps or unmaps what is ours in its memory"
 		      : "handles or blocks SIGSYS, or filters its calls");
+	rival_let_be(t, k); /* a call of theirs might take away what is given back */
 	dispatch_off(k); /* the hook may be gone by now: calls are made from elsewhere */
 	if (stand_anywhere(t, k, &s) < 0 || handler_give_back(t, k, &s) == -ESRCH)
 		return -ESRCH;
 	stand_same(k, &s);
+	k->process->guarded = false;
 	k->process->own[0] = 0; /* it is for the program itself again */
 	k->space->quit = true;
 	if (patch_undo(t, k, r->rip - 2) == -ESRCH)
 		return -ESRCH;
-	if (takes) {
-		tasks_each(t, task_interrupt, k->space);
-		tasks_each(t, let_be, k);
-		k->space->taken = true;
-	}
+	k->space->taken |= takes;
 	ptrace(PTRACE_SETREGS, k->tid, 0, &s.regs);
 	return 0;
 }

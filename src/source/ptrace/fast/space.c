@@ -24,6 +24,7 @@ struct space *space_copy(struct space *of)
 		return NULL;
 	s->state = of->state;
 	s->locked = of->locked;
+	s->keyed = of->keyed;
 	s->quit = of->quit;
 	s->dispatches = of->dispatches;
 	s->strays = of->strays;

@@ -110,7 +110,7 @@ int stand_wait(struct tracer *t, struct task *k, int event, int request)
 		}
 		/* Once it is reaped its counters are gone. */
 		if (news == ENDED && !k->exiting) {
-			drain_dead(t, k);
+			drain_killed(t, k);
 			task_exiting(t, k);
 		}
 		if (waitpid(k->tid, &status, __WALL) < 0) {

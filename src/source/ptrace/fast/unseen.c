@@ -23,7 +23,7 @@ bool unseen_enter(const struct task *k, const struct fast_call *c)
 	case ROLE_ROOT:
 		return true;
 	case ROLE_FCNTL:
-		return k->call.arg[1] == F_SETFL;
+		return (int)k->call.arg[1] == F_SETFL;
 	}
 	return false;
 }
