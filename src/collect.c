@@ -83,7 +83,8 @@ static const struct proc *command_of(const struct collection *c)
 }
 
 /*
- * From the command's exec to its end; with --wait, to the end of the last process.
+ * From the command's exec to its end; with --wait, to the end of the last process, or to
+ * now, while one runs.
  * Without a command, since operations are seen: what a source takes to begin is not our
  * time.
  */
@@ -98,8 +99,10 @@ static uint64_t elapsed(const struct collection *c)
 	if (!p->end_ns)
 		return now - start;
 	end = p->end_ns;
-	for (size_t i = 0; c->o->wait && i < n; i++)
-		end = all[i].end_ns > end ? all[i].end_ns : end;
+	for (size_t i = 0; c->o->wait && i < n; i++) {
+		uint64_t last = all[i].end_ns ? all[i].end_ns : now;
+		end = last > end ? last : end;
+	}
 	return end - start;
 }
 
@@ -249,6 +252,17 @@ static int check_pids(struct collection *c)
 	return 0;
 }
 
+/* Those that the source cannot attach to, as it has said. */
+static void forget_refused(struct collection *c)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; c->pids && i < c->run.npids; i++)
+		if (c->pids[i])
+			c->pids[n++] = c->pids[i];
+	c->run.npids = c->pids ? n : c->run.npids;
+}
+
 static const uint32_t story_layers = 1u << LAYER_MAIN | 1u << LAYER_CACHE |
 				     1u << LAYER_BLOCK | 1u << LAYER_FAULT | TRACE_URING;
 
@@ -334,10 +348,13 @@ static int open_source(struct collection *c)
 	c->run.machine_wide = c->ops == &source_system;
 	if (c->ops == &source_bpf && !c->job->launch && !c->run.npids)
 		snprintf(c->run.title, sizeof(c->run.title), "the whole machine");
+	c->run.filtered = o->view.partial;
 	c->run.verifies = (c->ops == &source_ptrace || c->ops == &source_bpf) &&
 			  syscall_set_countable(&o->want);
-	if (!err)
+	if (!err) {
+		forget_refused(c);
 		ask_source(c);
+	}
 	if (c->ops == &source_proc && !*c->run.why)
 		snprintf(c->run.why, sizeof(c->run.why),
 			"counters only: operations and bytes as /proc/PID/io has them");

@@ -249,6 +249,7 @@ static void describe(struct replay *r)
 		struct source *s = r->part[i].source;
 		r->run[i].complete = true;
 		s->ops->about(s, &r->run[i]);
+		r->run[i].filtered |= r->o->view.partial;
 		r->run[i].damaged |= r->missing || is_cut_off(&r->part[i]);
 		if (r->run[i].damaged)
 			r->run[i].complete = false;

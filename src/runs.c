@@ -43,6 +43,7 @@ void runs_join(struct run *all, const struct run *runs, unsigned n)
 		all->machine_wide |= runs[i].machine_wide;
 		all->imported |= runs[i].imported;
 		all->damaged |= runs[i].damaged;
+		all->filtered |= runs[i].filtered;
 		all->patches |= runs[i].patches;
 	}
 	if (all->patches)

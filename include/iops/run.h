@@ -28,6 +28,7 @@ struct run {
 	bool ended;         /* status is valid */
 	int status;         /* wait status of the command */
 	bool snapshot;      /* the run goes on */
+	bool filtered;      /* some of its operations were left out, as was asked for */
 	bool patches;       /* hot call sites were patched, so that they do not stop */
 	char no_patch[120]; /* why not; "": they were, or it is not known */
 	char title[80];     /* instead of the command; "": none */

@@ -24,7 +24,7 @@ struct source_args {
 	const struct syscall_set *want;
 	bool want_given;   /* by the user; else rows of streams are of all calls */
 	uint64_t epoch_ns; /* CLOCK_MONOTONIC when the session began */
-	const pid_t *pids; /* processes to attach to ... */
+	pid_t *pids; /* processes to attach to; 0 from then on: one that it cannot ... */
 	unsigned npids;
 	struct launch *launch; /* ... or the command that waits to be let go; else NULL */
 	struct foresight *foresight; /* of source_ptrace, which ends it; or NULL */

@@ -39,7 +39,8 @@
 	X(22, ended)                                                                     \
 	X(23, snapshot)                                                                  \
 	X(24, patches)                                                                   \
-	X(26, story)
+	X(26, story)                                                                     \
+	X(27, filtered)
 
 enum { TAG_ARG = 12, TAG_PID = 13 };
 

@@ -79,6 +79,16 @@ static int add_rows(struct work *w)
 	return err ? err : out_rows(&w->out);
 }
 
+/* Where the last row ends: with the run, where that is told by the clock of its
+ * operations; an operation may have begun before the run, and end behind it. */
+static uint64_t rows_end(const struct work *w)
+{
+	const uint64_t run =
+		w->o->to.set || w->o->from.set ? 0 : replay_about(w->replay)->elapsed_ns;
+
+	return run > w->end_ns ? run : w->end_ns;
+}
+
 static int run(struct work *w)
 {
 	static const struct sink_ops pace = { .name = "pace", .put = pace_put };
@@ -104,8 +114,7 @@ static int run(struct work *w)
 					    : s->nsinks == 1 ? s->sink[0]
 							     : fan);
 	if (!err && w->rows)
-		err = sink_tick(w->rows,
-			w->o->to.set ? w->end_ns : replay_about(w->replay)->elapsed_ns);
+		err = sink_tick(w->rows, rows_end(w));
 	for (unsigned i = 1; i < s->nsinks; i++) {
 		int one = sink_close(s->sink[i]);
 		late = late ? late : one;

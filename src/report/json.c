@@ -171,6 +171,8 @@ static cJSON *run_object(const struct report_in *in)
 	cJSON_AddBoolToObject(o, "complete", run->complete);
 	if (run->snapshot)
 		cJSON_AddTrueToObject(o, "snapshot");
+	if (run->filtered || in->view->partial)
+		cJSON_AddTrueToObject(o, "filtered");
 	add_still_running(o, in);
 	add_verified(o, in);
 	json_fast_path(o, in);

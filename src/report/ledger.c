@@ -86,6 +86,11 @@ static void add_files(struct ledger *l, const struct report_in *in)
 	}
 }
 
+static bool is_filtered(const struct report_in *in)
+{
+	return in->view->partial || in->run->filtered;
+}
+
 static struct ledger ledger_of(const struct report_in *in, const struct row *row)
 {
 	const struct totals *t = stats_totals(in->stats);
@@ -97,14 +102,14 @@ static struct ledger ledger_of(const struct report_in *in, const struct row *row
 		.syncs = sync ? sync->operations : 0,
 		.known = t->accounts || in->run->verifies,
 		.left = in->run->snapshot || t->unchecked || t->lost,
-		.partial = in->view->partial || !in->run->verifies,
+		.partial = is_filtered(in) || !in->run->verifies,
 		.blind = in->run->counters_only,
 	};
 
 	for (int w = 0; w < 2; w++)
 		l.side[w].calls = bytes_of(row, w);
 	if (l.blind)
-		l.partial = in->view->partial;
+		l.partial = is_filtered(in);
 	add_files(&l, in);
 	return l;
 }

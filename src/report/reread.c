@@ -162,6 +162,7 @@ static int get_run(struct reread *r, const cJSON *run, struct totals *t)
 			if (!strcmp(op_layer_name(i), one->valuestring))
 				r->run.layers |= 1u << i;
 	r->run.complete = cJSON_IsTrue(json_get(run, "complete"));
+	r->run.filtered = cJSON_IsTrue(json_get(run, "filtered"));
 	r->run.counters_only = !strcmp(r->run.backend, "proc");
 	r->run.machine_wide =
 		!strcmp(r->run.backend, "system") || !strcmp(r->run.backend, "blktrace");
@@ -320,31 +321,40 @@ static bool is_report(const cJSON *top)
 	return schema && !strcmp(schema, "iops.report/1");
 }
 
-/* Of lines of intervals the last one is the report. */
-static cJSON *parse(char *text)
+static const char *id_of(const cJSON *top)
 {
-	cJSON *top = cJSON_Parse(text);
-	size_t len = strlen(text);
+	const char *id = cJSON_GetStringValue(json_get(json_get(top, "run"), "id"));
 
-	if (!top || is_report(top))
-		return top;
-	while (len && isspace((unsigned char)text[len - 1]))
-		len--;
-	text[len] = 0;
-	char *last = strrchr(text, '\n');
-	cJSON *other = last ? cJSON_Parse(last + 1) : NULL;
-	if (!is_report(other)) {
-		cJSON_Delete(other);
-		return top;
+	return id ? id : "";
+}
+
+/*
+ * The last report, behind lines of intervals and snapshots of the same run. partly: there
+ * is one of another run, or something else behind it. NULL: not JSON.
+ */
+static cJSON *parse(const char *text, bool *partly)
+{
+	cJSON *last = NULL;
+
+	for (const char *end;; text = end) {
+		text += strspn(text, " \t\r\n");
+		cJSON *top = *text ? cJSON_ParseWithOpts(text, &end, false) : NULL;
+		if (!top) {
+			*partly |= last && *text;
+			return last;
+		}
+		const bool is = is_report(top), was = is_report(last);
+		*partly |= was && (!is || strcmp(id_of(last), id_of(top)) != 0);
+		cJSON_Delete(was && !is ? top : last);
+		last = was && !is ? last : top;
 	}
-	cJSON_Delete(top);
-	return other;
 }
 
 int reread(struct reread *r, const struct reread_args *args)
 {
 	char *text = quote_integers(args->text, args->len);
-	cJSON *top = text ? parse(text) : NULL;
+	bool partly = false;
+	cJSON *top = text ? parse(text, &partly) : NULL;
 	int err = -EINVAL;
 
 	*r = (struct reread){ 0 };
@@ -356,6 +366,12 @@ int reread(struct reread *r, const struct reread_args *args)
 		diag("%s: damaged, or of another version", args->name);
 	else if (err < 0 && err != -ENODATA)
 		diag_err(err, "%s", args->name);
+	if (!err && partly) {
+		diag("%s: holds more than this report of run %s, which is not read",
+			args->name, id_of(top));
+		r->run.damaged = true;
+		r->run.complete = false;
+	}
 	cJSON_Delete(top);
 	free(text);
 	return err;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2086,SC2016
+# shellcheck disable=SC2086,SC2016,SC3045
 # The command's exit status, streams and signals pass through; failures have their own.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
@@ -44,6 +44,7 @@ ok "descendants that go on do not hold it up" timeout 3 "$IOPS" run -o r.json --
 is "... and are named" "$(json r.json 'j["run"]["still_running"], j["run"]["still_running_processes"][0]["command"]')" "(1, 'sleep')"
 ok "--wait waits for them" sh -c '"$0" run --wait -o w.json -- sh -c "(sleep 0.3; echo late) & exit 0" >/dev/null' "$IOPS"
 ok "... and counts what they did" test "$(json w.json 'j["run"]["elapsed_ns"] > 300000000 and j["run"]["still_running"] == 0')" = True
+is "... until they are not waited for any more" "$("$IOPS" run --wait -d 0.5 --json -o w.json -- sh -c "(sleep 1) & exit 0"; json w.json '500e6 <= j["run"]["elapsed_ns"] < 900e6, j["run"]["still_running"]')" "(True, 1)"
 for mode in -bptrace --no-patch $BPFMODE; do
 	for sig in INT TERM HUP; do
 		rm -f ended rest
@@ -55,6 +56,10 @@ for mode in -bptrace --no-patch $BPFMODE; do
 		kill "$(cat rest)"
 	done
 done
+for few in 9 10 11 12; do
+	is "$few open files are few, not fatal" "$(for _ in 1 2 3 4 5; do (ulimit -n $few; timeout 20 "$IOPS" run -q -o few.txt /bin/sh -c 'exit 3'; echo $?); done | tr '\n' ' ')" "3 3 3 3 3 "
+done
+is "... and why they are slow is said" "$(ulimit -n 32; "$IOPS" run --json -o few.json true; json few.json 'j["run"]["fast_path"]["status"], j["run"]["fast_path"]["reason"]')" "('off', 'the limit of open files is too low')"
 is "--no-follow: what is not counted is not checked either" "$("$IOPS" run --no-follow --json -o - -- sh -c 'echo a >a; sh -c "echo bcd >b"; cat a >c' 2>/dev/null >n.json; json n.json 'sorted(j["run"]["verified"].items())')" "[('matched', 1), ('threads', 1), ('unchecked', 0)]"
 is "--no-follow" "$("$IOPS" run --no-follow --json -o - -- sh -c 'echo a >a; sh -c "echo bcd >b"' 2>/dev/null >n.json; json n.json 'j["total"]["write"]["bytes"]')" 2
 ok "a reader that goes away ends the writer" sh -c 'timeout 5 sh -c "\"$0\" run -o r -- yes | head -1"' "$IOPS"

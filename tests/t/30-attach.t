@@ -199,4 +199,12 @@ for opt in --no-patch --patch-after=40; do
 	is "... and a supervisor, $opt" "$? $(json judged.json "$matched, j['total']['read']['operations'] > 10")" "0 (True, True, True)"
 	kill $pid $child; wait $pid 2>/dev/null
 done
+# Who is traced by somebody else is not one of those that the report is about.
+sleep 20 & pid=$!
+"$IOPS" attach -q -o /dev/null $pid & other=$!
+while grep -q '^TracerPid:.0' /proc/$pid/status; do sleep 0.05; done
+sh -c 'while :; do sleep 0.01; done' & two=$!
+"$IOPS" attach -d 0.2 --json -o two.json $pid $two 2>said.txt
+is "one that cannot be attached to is told, and left out" "$? $(grep -c "cannot attach to $pid: already traced" said.txt) $(json two.json 'j["run"]["pids"]')" "0 1 [$two]"
+kill $two; kill -INT $other; wait $other; kill $pid
 plan

@@ -219,4 +219,17 @@ for f in x h s both at; do
 	is "iops-log(5) is enough to read $f" "$(/usr/bin/python3 "$ROOT/tests/logread.py" $f.iops 2>&1)" \
 		"$("$IOPS" report --json -o r.json $f.iops; json r.json '"\n".join(sorted("%s %d %d %d" % (c["call"], sum(c[k]["operations"] for k in K if k in c), sum(c[k]["errors"] + c[k]["again"] + c[k]["interrupted"] for k in K if k in c), sum(c[k]["bytes"] for k in K if k in c)) for K in [("read", "write", "sync", "meta", "peek")] for c in j["by"]["call"]))')"
 done
+
+# What was left out is not taken for something else later.
+for filter in "-P *passwd" "--type regular" "-e read" "-e all" "--pid 1"; do
+	(set -f; "$IOPS" run --json -o a.out -l f.iops $filter -- sh -c 'cat /etc/passwd >x; tail -1 <x >/dev/null'; "$IOPS" report --json -o b.out f.iops)
+	grep -v '"reported_at"' a.out >a.txt; grep -v '"reported_at"' b.out >b.txt
+	ok "the log says the same with $filter" cmp a.txt b.txt
+done
+("$IOPS" report --json -P "*passwd" -o a.out -l g.iops f.iops; "$IOPS" report --json -o b.out g.iops)
+is "... and a log of a log" "$(json a.out 'j["run"]["filtered"], j["ledger"]["explanation"]') $("$IOPS" merge --json a.out | grep -c '"filtered":true')" "$(json b.out 'j["run"]["filtered"], j["ledger"]["explanation"]') 1"
+"$IOPS" run -q -o /dev/null -l r.iops -- sh -c 'cat /etc/passwd; sleep 0.02; cat /etc/passwd' >/dev/null
+for from in 0 0.004; do
+	is "no row ends before it begins, from $from" "$("$IOPS" report -i 0.001 --from-time $from -f csv r.iops | awk -F, '/^$/ { exit } NR > 1 && $2 + 0 < $1 + 0')" ""
+done
 plan

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -60,11 +61,21 @@ static void begin_fast(struct tracer *t, struct task *k, void *arg)
 	fast_new(t, k);
 }
 
+/* It asks for some now and then, in the midst of what cannot be left half done. */
+static bool has_few_descriptors(void)
+{
+	enum { ENOUGH = 64 };
+	struct rlimit most;
+
+	return !getrlimit(RLIMIT_NOFILE, &most) && most.rlim_cur < ENOUGH;
+}
+
 /* The fast path, or why not. What is traced already gets what it takes. */
 static void patch(struct tracer *t, const struct source_args *args)
 {
 	const bool guarded = args->launch || launch_guard_byte(getpid()) >= 0;
-	const char *why = !args->patch_after ? "--no-patch"
+	const char *why = !args->patch_after      ? "--no-patch"
+			  : has_few_descriptors() ? "the limit of open files is too low"
 			  : !guarded ? "the tracer got no process id that can guard it"
 			  : !args->launch ? ""
 			  : !args->filter ? "--no-filter"
@@ -200,6 +211,9 @@ static int ptrace_open(struct source **out, const struct source_args *args)
 				seize_failed(args->pids[i], one);
 			err = t->nfound ? 0 : one;
 		}
+		for (unsigned i = 0; t->nfound && i < args->npids; i++)
+			if (!map_get(&t->processes, args->pids[i], 0))
+				args->pids[i] = 0;
 	}
 	if (err < 0) {
 		free(t->found);
