@@ -323,4 +323,19 @@ n = collections.Counter(o["path"][-4:-2] for o in map(json.loads, sys.stdin) if 
 print(sorted(n.items()))')" "$(cat flipped.txt)"
 	is "... and one to its own directory $mode" "$(json flipped.json 'sum(f["read"]["operations"] for f in j["by"]["file"] if f["path"] and f["path"].endswith(("/own.d/f", "/own/f"))) > 10, [f["path"] for f in j["by"]["file"] if f["path"] and f["path"].endswith("/f") and f["path"].split("/")[-2] not in ("r1", "r2", "own", "own.d", "current")]')" "(True, [])"
 done
+
+# What is odd about a name changes nothing about whose it is.
+mkdir -p deep/er; echo deep >deep/er/f
+cat >odd.py <<'EOP'
+import os
+os.chdir("deep/er")
+for path in "//proc//self/cwd/./f", "/proc/self//cwd/f", "/./proc/thread-self/cwd///f", "/dev//fd/0", "/./dev/stdin":
+    for i in range(60):
+        fd = os.open(path, os.O_RDONLY)
+        os.read(fd, 5); os.close(fd)
+EOP
+for mode in "" --patch-after=1 --no-patch; do
+	"$IOPS" run ${mode:+"$mode"} --json -o odd.json -- /usr/bin/python3 -S odd.py <deep/er/f
+	is "names that are spelled oddly $mode" "$(json odd.json '[(f["path"], f["read"]["operations"]) for f in j["by"]["file"] if f["path"] and (f["path"].endswith(("/f", "stdin")) or "/fd" in f["path"])]')" "[('$DIR/deep/er/f', 300)]"
+done
 plan

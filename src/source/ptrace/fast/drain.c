@@ -416,7 +416,6 @@ void drain_killed(struct tracer *t, struct task *k)
 	struct counters now;
 
 	drain_dead(t, k, NULL);
-	if (slot_in_flight(&k->slot) &&
-		!tracee_counters(k->process->pid, k->tid, &now))
+	if (slot_in_flight(&k->slot) && !tracee_counters(k->process->pid, k->tid, &now))
 		drain_dead(t, k, &now);
 }

@@ -147,6 +147,28 @@ uint32_t path_start(struct tracer *t, struct task *k, int dirfd)
 	return cwd;
 }
 
+/* Without slashes and dots that say nothing: what follows looks at the text. */
+static const char *tidy(const char *path, char *out, size_t size)
+{
+	const char *p = path;
+	size_t n = 0;
+
+	while (*p && !(*p == '/' && (p[1] == '/' || (p[1] == '.' && p[2] == '/'))))
+		p++;
+	if (*path != '/' || !*p)
+		return path;
+	for (p = path; *p && n + 1 < size;) {
+		if (*p == '/' && p[1] == '/')
+			p++;
+		else if (*p == '/' && p[1] == '.' && p[2] == '/')
+			p += 2;
+		else
+			out[n++] = *p++;
+	}
+	out[n] = 0;
+	return *p ? path : out;
+}
+
 /* What is meant by the target's own view of /proc is not what we would find there. */
 static const char *own_proc(
 	const struct task *k, const char *path, char *out, size_t size)
@@ -197,8 +219,9 @@ static const char *past_links(const char *path, int *dirfd)
 /* A path made whole. 0: unknown. */
 uint32_t path_whole(struct tracer *t, struct task *k, int dirfd, const char *path)
 {
-	char own[PATH_MAX + 64];
+	char text[PATH_MAX], own[PATH_MAX + 64];
 
+	path = tidy(path, text, sizeof(text));
 	path = own_proc(k, past_links(path, &dirfd), own, sizeof(own));
 	uint32_t from = *path == '/' ? root_of(t, k) : path_start(t, k, dirfd);
 
@@ -231,7 +254,8 @@ static int own_descriptor(const struct task *k, const char *path)
 static uint32_t reopened(
 	struct tracer *t, struct task *k, const char *path, const struct statx *x)
 {
-	int fd = own_descriptor(k, path);
+	char text[PATH_MAX];
+	int fd = own_descriptor(k, tidy(path, text, sizeof(text)));
 	const struct fd_open *o = fd < 0 ? NULL : history_of(t, k, fd);
 
 	if (!o)
