@@ -234,6 +234,21 @@ static uint32_t add_file(struct fdtab *t, const char *path, size_t len, uint32_t
 	return names_add_file(t->names, &f);
 }
 
+static void name_file(struct fdtab *t, struct fd_task *task, struct fd_slot *s,
+	const struct fdinfo *in, const struct stat *st)
+{
+	/* Pipes, sockets and the like are on mounts of the kernel's own. */
+	uint32_t mount = 0;
+
+	s->inode = in->inode ? in->inode : st->st_ino;
+	s->type = type_of(st, s->path);
+	if (*s->path == '/') {
+		mounts_look(&t->mounts); /* it may be another one under the same id */
+		mount = mounts_point(&t->mounts, task->tid, in->mount);
+	}
+	s->file = add_file(t, s->path, s->len, mount, st);
+}
+
 static void find_file(struct fdtab *t, struct fd_task *task, int fd, struct fd_slot *s,
 	const struct fdinfo *in)
 {
@@ -245,17 +260,8 @@ static void find_file(struct fdtab *t, struct fd_task *task, int fd, struct fd_s
 	s->inode = in->inode;
 	s->file = 0;
 	s->type = FILE_UNKNOWN;
-	if (fstatat(dir, at, &st, 0) < 0)
-		return;
-	s->inode = in->inode ? in->inode : st.st_ino;
-	s->type = type_of(&st, s->path);
-	/* Pipes, sockets and the like are on mounts of the kernel's own. */
-	uint32_t mount = 0;
-	if (*s->path == '/') {
-		mounts_look(&t->mounts); /* it may be another one under the same id */
-		mount = mounts_point(&t->mounts, task->tid, in->mount);
-	}
-	s->file = add_file(t, s->path, s->len, mount, &st);
+	if (fstatat(dir, at, &st, 0) == 0)
+		name_file(t, task, s, in, &st);
 }
 
 /* The slot that remembers fd, or one to use for it. NULL: out of memory. */
@@ -274,6 +280,53 @@ static struct fd_slot *slot_of(struct fd_task *task, int fd)
 	return *s;
 }
 
+/* Whether what was found is not what has that name: it was two files, one after the
+ * other. A name that leads nowhere from here tells nothing. */
+static bool is_mixed(const struct fdtab *t, const struct fd_slot *s)
+{
+	struct stat st;
+
+	if (!s->file || *s->path != '/' || lstat(s->path, &st) < 0)
+		return false;
+	const struct file *f = names_file(t->names, s->file);
+	return f->inode != st.st_ino || f->major != major(st.st_dev) ||
+	       f->minor != minor(st.st_dev);
+}
+
+/* false: no memory. */
+static bool set_path(struct fd_slot *s, const char *path, size_t n)
+{
+	char *copy = realloc(s->path, n + 1);
+
+	if (!copy) {
+		s->file = 0;
+		return false;
+	}
+	s->path = memcpy(copy, path, n);
+	s->path[n] = 0;
+	s->len = n;
+	return true;
+}
+
+/* Of what is held here, name and number are of one file. */
+static void hold(struct fdtab *t, struct fd_task *task, struct fd_slot *s)
+{
+	char at[48], path[PATH_MAX];
+	struct fdinfo in = { .mount = s->mount };
+	struct stat st;
+	int dir = link_at(task, s->fd, at);
+	int fd = openat(dir, at, O_PATH | O_CLOEXEC);
+
+	s->file = 0;
+	snprintf(at, sizeof(at), "/proc/self/fd/%d", fd);
+	ssize_t n = fd < 0 ? -1 : readlink(at, path, sizeof(path));
+	if (n >= 0 && !fstat(fd, &st) && set_path(s, path, n))
+		name_file(t, task, s, &in, &st);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Others may share its descriptors, and put another file there in between. */
 static void refresh(
 	struct fdtab *t, struct fd_task *task, struct fd_slot *s, const struct fdinfo *in)
 {
@@ -289,15 +342,11 @@ static void refresh(
 		n = 0;
 	if (known && n == s->len && !memcmp(path, s->path, n))
 		return;
-	char *copy = realloc(s->path, n + 1);
-	if (!copy) {
-		s->file = 0;
+	if (!set_path(s, path, n))
 		return;
-	}
-	s->path = memcpy(copy, path, n);
-	s->path[n] = 0;
-	s->len = n;
 	find_file(t, task, s->fd, s, in);
+	if (is_mixed(t, s))
+		hold(t, task, s);
 }
 
 void fdtab_ask(struct fdtab *t, struct fd_task *task, int fd, struct fd_view *out)

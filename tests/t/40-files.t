@@ -338,4 +338,37 @@ for mode in "" --patch-after=1 --no-patch; do
 	"$IOPS" run ${mode:+"$mode"} --json -o odd.json -- /usr/bin/python3 -S odd.py <deep/er/f
 	is "names that are spelled oddly $mode" "$(json odd.json '[(f["path"], f["read"]["operations"]) for f in j["by"]["file"] if f["path"] and (f["path"].endswith(("/f", "stdin")) or "/fd" in f["path"])]')" "[('$DIR/deep/er/f', 300)]"
 done
+
+# Descriptors of calls that hardly anyone makes: open_tree(2), mq_open(3).
+cat >rare.py <<'EOP'
+import ctypes, os
+call = ctypes.CDLL(None).syscall
+for i in range(50):
+    tree = call(428, -100, b".", 0)
+    fd = os.open("rare", os.O_WRONLY | os.O_CREAT, dir_fd=tree)
+    os.write(fd, b"abc"); os.close(fd); os.close(tree)
+    queue = call(240, b"iopsq", os.O_RDWR | os.O_CREAT, 0o600, None)
+    os.read(queue, 80); os.close(queue)
+call(241, b"iopsq")
+EOP
+for mode in "" --patch-after=1 --no-patch; do
+	"$IOPS" run ${mode:+"$mode"} --json -o rare.json -- /usr/bin/python3 -S rare.py
+	is "files by descriptors that are rare $mode" "$(json rare.json 'sorted((f["path"], f["read"]["operations"], f["write"]["operations"]) for f in j["by"]["file"] if f["path"] and f["path"].endswith(("/rare", "iopsq")))')" "[('/iopsq', 50, 0), ('$DIR/rare', 0, 50)]"
+done
+
+# A descriptor that another thread puts one file after the other on: each row is of one file.
+cat >swaps.py <<'EOP'
+import os, threading
+for i in range(4): os.close(os.open("swap%d" % i, os.O_WRONLY | os.O_CREAT, 0o600))
+os.dup2(os.open("swap0", os.O_WRONLY), 100)
+def swap():
+    for i in range(4000):
+        fd = os.open("swap%d" % (i % 4), os.O_WRONLY); os.dup2(fd, 100); os.close(fd)
+thread = threading.Thread(target=swap); thread.start()
+while thread.is_alive(): os.write(100, b"abc")
+EOP
+for mode in "" --patch-after=1 --no-patch; do
+	"$IOPS" run ${mode:+"$mode"} --json -o swaps.json -- /usr/bin/python3 -S swaps.py
+	is "each row is of one file $mode" "$(json swaps.json '[(f["path"], f["inode"]) for f in j["by"]["file"] if f["write"]["operations"] and f["path"] and __import__("os").stat(f["path"]).st_ino != f["inode"]]')" "[]"
+done
 plan

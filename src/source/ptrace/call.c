@@ -67,7 +67,7 @@ static void side(struct tracer *t, struct task *k, int i, int fd, int offset_ptr
 	fdtab_ask(t->fdtab, &k->fd, fd, &v);
 	op->fd = fd;
 	op->file = v.file;
-	op->offset = off == OP_NO_OFFSET ? v.offset : off;
+	op->offset = off == OP_NO_OFFSET || v.offset == OP_NO_OFFSET ? v.offset : off;
 	k->call.position[i] = v.offset;
 	k->call.flags[i] = v.flags;
 	k->call.explicit[i] = off != OP_NO_OFFSET;
