@@ -172,6 +172,7 @@ static int add_sinks(struct collection *c)
 	struct session *s = &c->session;
 	struct filter f = {
 		.path = o->path,
+		.npaths = o->npaths,
 		.types = o->types,
 		.pids = o->only,
 		.npids = o->nonly,
@@ -190,7 +191,7 @@ static int add_sinks(struct collection *c)
 	int err = 0;
 
 	s->sink[s->nsinks++] = stats_sink(c->stats);
-	if (f.path || f.types || f.npids || f.want)
+	if (f.npaths || f.types || f.npids || f.want)
 		err = filter_new(&c->filter, &f, c->names, session_fan(s));
 	s->entry = c->filter;
 	if (!err && o->interval_ns)

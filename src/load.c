@@ -156,7 +156,7 @@ int load(struct load *l, const struct options *o, struct names *names, char *con
 	l->report = calloc(n + 1, sizeof(*l->report));
 	if (!err && (!l->stats || !l->runs || !l->report))
 		err = -ENOMEM;
-	if (!err && f.nreports && (o->path || o->types || o->nonly || o->want_given)) {
+	if (!err && f.nreports && (o->npaths || o->types || o->nonly || o->want_given)) {
 		diag("%s: a JSON report holds sums, which cannot be filtered; a log can",
 			input_name(f.report[0]));
 		err = -EINVAL;

@@ -41,7 +41,8 @@ static const struct option_row rows[] = {
 		"calls that count: data, sync, classic, net, meta,\n"
 		"all or names; !x excludes (default data,sync; of\n"
 		"a saved trace all that it holds)" },
-	{ 'P', true, "path", "GLOB", "keep only files whose path matches" },
+	{ 'P', true, "path", "GLOB",
+		"keep only files whose path matches, of several one" },
 	{ 'Y', false, "type", "LIST", "keep only files of these types" },
 	{ 'I', false, "pid", "LIST", "keep only these processes or threads" },
 	{ 'b', true, "backend", "NAME",
@@ -145,6 +146,17 @@ static int each_word(
 		err = fn(o, w);
 	free(copy);
 	return err;
+}
+
+static int add_path(struct options *o, const char *glob)
+{
+	const char **more = realloc(o->path, (o->npaths + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	o->path = more;
+	o->path[o->npaths++] = glob;
+	return 0;
 }
 
 static int add_by(struct options *o, const char *word)
@@ -364,8 +376,7 @@ static int set_option(struct options *o, int id, const char *arg)
 	case 'e':
 		return set_trace(o, arg);
 	case 'P':
-		o->path = arg;
-		return 0;
+		return add_path(o, arg);
 	case 'Y':
 		return each_word(arg, add_type, o);
 	case 'I':
@@ -437,7 +448,7 @@ static void settle(struct options *o)
 	}
 	if (o->groups.n)
 		add_by(o, "group");
-	o->view.partial = o->path || o->types || o->nonly || o->from.set || o->to.set ||
+	o->view.partial = o->npaths || o->types || o->nonly || o->from.set || o->to.set ||
 			  !syscall_set_countable(&o->want) ||
 			  trace_filters(&o->trace.filter);
 	/* Machines want all rows; people the first ones. */
@@ -519,6 +530,7 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 
 void opts_fini(struct options *o)
 {
+	free(o->path);
 	free(o->only);
 	groups_fini(&o->groups);
 }

@@ -471,6 +471,7 @@ static int add_filter(struct replay *r, struct sink *to, struct sink **entry)
 	const struct options *o = r->o;
 	struct filter f = {
 		.path = o->path,
+		.npaths = o->npaths,
 		.types = o->types,
 		.pids = o->only,
 		.npids = o->nonly,
@@ -486,7 +487,7 @@ static int add_filter(struct replay *r, struct sink *to, struct sink **entry)
 		diag("the trace tells no date: --from-time and --to-time take seconds");
 		return -EINVAL;
 	}
-	if (!f.path && !f.types && !f.npids && !f.want && !f.from_ns && !f.to_ns)
+	if (!f.npaths && !f.types && !f.npids && !f.want && !f.from_ns && !f.to_ns)
 		return 0;
 	int err = filter_new(&r->filter, &f, r->names, to);
 	*entry = r->filter;

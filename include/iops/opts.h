@@ -25,10 +25,11 @@ struct options {
 	const struct report *format;
 	const char *backend;
 	struct syscall_set want;
-	bool want_given;  /* else what a saved trace holds is wanted, all of it */
-	const char *path; /* glob, or NULL */
-	unsigned types;   /* bits of enum file_type; 0: all */
-	pid_t *only;      /* pids to keep; NULL: all */
+	bool want_given;   /* else what a saved trace holds is wanted, all of it */
+	const char **path; /* globs; NULL: all */
+	unsigned npaths;
+	unsigned types; /* bits of enum file_type; 0: all */
+	pid_t *only;    /* pids to keep; NULL: all */
 	unsigned nonly;
 	unsigned dims;                     /* bits of the breakdowns asked for */
 	uint64_t duration_ns, interval_ns; /* 0: none */

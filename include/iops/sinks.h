@@ -17,8 +17,9 @@ struct syscall_set;
 
 /* Keep what matches all of these; process life always passes. */
 struct filter {
-	const char *path; /* fnmatch(3) pattern of the whole path, or NULL */
-	unsigned types;   /* bits of enum file_type; 0: all */
+	const char *const *path; /* fnmatch(3) patterns of the whole path */
+	unsigned npaths;         /* 0: all */
+	unsigned types;          /* bits of enum file_type; 0: all */
 	const pid_t *pids;
 	unsigned npids;                 /* 0: all */
 	const struct syscall_set *want; /* calls; NULL: all */

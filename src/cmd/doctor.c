@@ -69,6 +69,10 @@ static int doctor(const struct options *o)
 		diag("doctor: unexpected %s; 'iops help doctor' tells more", o->argv[0]);
 		return 2;
 	}
+	if (o->format == &report_csv) {
+		diag("doctor: table and json are known; 'iops help doctor' tells more");
+		return 2;
+	}
 	struct source_health row[SOURCE_HEALTH_MAX] = { 0 };
 	unsigned n = ptrace_health(row);
 	struct out out;

@@ -138,7 +138,7 @@ static int put_rows(FILE *out, const struct diff_in *in, enum dim dim)
 static void put_run(FILE *out, const struct diff_in *in, int side)
 {
 	const struct run *run = side ? in->b->run : in->a->run;
-	char what[512] = "", shown[1200], time[UNITS_LEN];
+	char what[512] = "", shown[1200], name[1200], time[UNITS_LEN];
 	size_t at = 0;
 
 	for (char *const *arg = run->command; arg && *arg && at < sizeof(what) - 2; arg++)
@@ -148,7 +148,8 @@ static void put_run(FILE *out, const struct diff_in *in, int side)
 			*p = ' ';
 	units_elide(shown, sizeof(shown), *run->title ? run->title : what, 40,
 		in->a->view->text);
-	fprintf(out, "%c: %s: %s, %s%s\n", 'a' + side, in->name[side], shown,
+	units_elide(name, sizeof(name), in->name[side], sizeof(name), in->a->view->text);
+	fprintf(out, "%c: %s: %s, %s%s\n", 'a' + side, name, shown,
 		units_ns(time, run->elapsed_ns, UNITS_IEC),
 		run->complete ? "" : ", incomplete");
 }

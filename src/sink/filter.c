@@ -49,7 +49,10 @@ static bool matches(const struct filter_sink *s, const struct op *op)
 		pid = s->f.pids[i] == op->pid || s->f.pids[i] == op->tid;
 	if (!pid || (s->f.types && !(s->f.types >> file->type & 1)))
 		return false;
-	return !s->f.path || !fnmatch(s->f.path, names_get(s->names, file->path), 0);
+	bool path = !s->f.npaths;
+	for (unsigned i = 0; i < s->f.npaths && !path; i++)
+		path = !fnmatch(s->f.path[i], names_get(s->names, file->path), 0);
+	return path;
 }
 
 static int filter_put(struct sink *sink, const struct op *op)

@@ -43,6 +43,8 @@ fails "NO_COLOR wins" sh -c 'NO_COLOR=1 CLICOLOR_FORCE=1 $0 -- true | grep -q "'
 
 m="$HELP/mkio"
 "$IOPS" run --json -o p.json -P '*/f' -- "$m" $ops 'write f 100*3' 'write g 50*2' 'sendfile f g 10*1'
+"$IOPS" run --json -o p2.json -P '*/f' -P '*/g' -- "$m" $ops 'write f 100*3' 'write g 50*2' 'write h 10*1'
+is "... one of several" "$(json p2.json 'j["total"]["write"]["bytes"]')" 400
 is "-P keeps what matches" "$(json p.json 'j["total"]["write"]["bytes"], j["total"]["read"]["bytes"], j["total"]["all"]["operations"]')" "(300, 10, 4)"
 "$IOPS" run --json -o t.json --type pipe -- "$m" $ops 'write f 100*3' 'pipe 10*2'
 is "--type" "$(json t.json 'j["total"]["write"]["bytes"]')" 20

@@ -85,6 +85,8 @@ is "... what changed most comes first" "$(json d.json '[d for d in ("file", "cal
 "$IOPS" diff --json a.json a.iops >d.json
 is "a run does not differ from itself" "$(json d.json '[r for d in j["by"].values() for r in d if r["changed"]], j["total"]["all"]["bytes"]["change"]')" "([], 0)"
 ok "the table fits 80 columns" sh -c 'COLUMNS=80 "$0" diff a.json c.json | tee t.txt | [ "$(wc -L)" -le 80 ] && grep -q "^total bytes .* %$" t.txt' "$IOPS"
+cp a.json "$(printf 'a\033[31m.json')"
+is "names of files do nothing to a terminal" "$("$IOPS" diff "$(printf 'a\033[31m.json')" a.json | tr -d '\n' | grep -c "$(printf '\033')")" 0
 status "two files, not one" 2 "$IOPS" diff a.json
 status "a report cannot be filtered" 1 "$IOPS" diff -P '*/f0' a.json b.iops
 ok "... is said" grep -q 'a.json: a JSON report holds sums' status.out

@@ -27,6 +27,7 @@ is "... is told" "$(cat status.out)" "iops: IOPS_BACKEND prok: auto, ptrace, bpf
 status "... unless another one is asked for" 0 env IOPS_BACKEND=prok "$IOPS" run -b proc -q -o - true
 is "doctor" "$("$IOPS" doctor --json >d.json; echo $?; json d.json 'sorted(b["name"] for b in j["backends"] if b["status"] in ("works", "limited", "no"))')" "0
 ['blktrace', 'bpf', 'fast path', 'mount', 'proc', 'ptrace attach', 'ptrace run', 'system']"
+status "doctor has no rows for csv" 2 "$IOPS" doctor -f csv
 ok "doctor as a table" sh -c '"$0" doctor | grep -q "^ptrace run .*works"' "$IOPS"
 sleep 2 & pid=$!
 "$IOPS" attach -b proc -d 0.2 --json -o a.json $pid

@@ -122,7 +122,7 @@ static void paths(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(row); i++) {
-		struct filter f = { .path = row[i].pattern };
+		struct filter f = { .path = &row[i].pattern, .npaths = 1 };
 		struct rig r;
 		rig_start(&r, &f);
 		struct op op = { .kind = OP_READ, .file = r.file };
@@ -154,7 +154,10 @@ static void types(void **state)
 static void pids(void **state)
 {
 	static const pid_t pid[] = { 10, 20 };
-	struct filter f = { .pids = pid, .npids = 2, .path = "/data/*" };
+	struct filter f = { .pids = pid,
+		.npids = 2,
+		.path = (const char *[]){ "/data/*" },
+		.npaths = 1 };
 	struct rig r;
 
 	(void)state;
@@ -173,7 +176,11 @@ static void pids(void **state)
 static void process_life_passes(void **state)
 {
 	static const pid_t pid[] = { 10 };
-	struct filter f = { .pids = pid, .npids = 1, .path = "/x", .types = 1 };
+	struct filter f = { .pids = pid,
+		.npids = 1,
+		.path = (const char *[]){ "/x" },
+		.npaths = 1,
+		.types = 1 };
 	struct rig r;
 
 	(void)state;
@@ -189,7 +196,7 @@ static void process_life_passes(void **state)
 /* What is left of a two-sided call is a call of its own. */
 static void half_of_a_call(void **state)
 {
-	struct filter f = { .path = "/data/*" };
+	struct filter f = { .path = (const char *[]){ "/data/*" }, .npaths = 1 };
 	struct rig r;
 
 	(void)state;
@@ -221,7 +228,7 @@ static void half_of_a_call(void **state)
 
 static void errors_come_back(void **state)
 {
-	struct filter f = { .path = "/data/*" };
+	struct filter f = { .path = (const char *[]){ "/data/*" }, .npaths = 1 };
 	struct rig r;
 
 	(void)state;
