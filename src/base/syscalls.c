@@ -132,7 +132,6 @@ const struct syscall_desc syscalls[] = {
 	OPEN_FD(open_by_handle_at, 304, 342, 265, -1, 0),
 	OPEN_FD(mq_open, 240, 277, 180, -1, 0),
 	OPEN_FD(open_tree, 428, 428, 428, -1, 0),
-	OPEN_FD(open_tree_attr, 467, 467, 467, -1, 0),
 	OPEN_FD(fsopen, 430, 430, 430, -1, 0),
 	OPEN_FD(fsmount, 432, 432, 432, -1, 0),
 	OPEN_FD(fspick, 433, 433, 433, -1, 0),
