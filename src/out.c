@@ -51,14 +51,41 @@ int out_open(struct out *o, const char *path)
 	return 0;
 }
 
+/* The folder that a file is to be in: -1, there is none. */
+static int stat_folder(const char *path, struct stat *st)
+{
+	const char *base = strrchr(path, '/');
+	char *folder = base ? strndup(path, base > path ? base - path : 1) : NULL;
+	int got = base && !folder ? -1 : stat(folder ? folder : ".", st);
+
+	free(folder);
+	return got;
+}
+
+static const char *name_in_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* By whatever names, whether it is there or not. */
 static bool same_file(const char *a, const char *b)
 {
 	struct stat x, y;
 
 	if (!strcmp(a, b))
 		return true;
-	return strcmp(a, "-") && strcmp(b, "-") && !stat(a, &x) && !stat(b, &y) &&
-	       S_ISREG(x.st_mode) && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+	if (!strcmp(a, "-") || !strcmp(b, "-"))
+		return false;
+	bool there = !stat(a, &x);
+	if (there != !stat(b, &y))
+		return false;
+	if (!there && (strcmp(name_in_folder(a), name_in_folder(b)) != 0 ||
+			      stat_folder(a, &x) < 0 || stat_folder(b, &y) < 0))
+		return false;
+	return (!there || S_ISREG(x.st_mode)) && x.st_ino == y.st_ino &&
+	       x.st_dev == y.st_dev;
 }
 
 bool out_clash(const char *report, const char *log, char *const *argv)

@@ -122,6 +122,27 @@ static void add_layers(cJSON *o, uint32_t layers)
 		cJSON_AddItemToArray(list, cJSON_CreateString("uring"));
 }
 
+/* As json_text() has one text; of words of which one is no UTF-8 all are told twice. */
+static void add_command(cJSON *o, char *const *words)
+{
+	cJSON *list = cJSON_AddArrayToObject(o, "command"), *truth = NULL;
+	bool odd = false;
+
+	for (char *const *arg = words; *arg; arg++) {
+		char *clean = text_clean(*arg);
+		cJSON_AddItemToArray(list, cJSON_CreateString(clean ? clean : ""));
+		free(clean);
+		odd |= !text_is_utf8(*arg);
+	}
+	if (odd)
+		truth = cJSON_AddArrayToObject(o, "command_base64");
+	for (char *const *arg = words; odd && *arg; arg++) {
+		char *bytes = text_base64(*arg);
+		cJSON_AddItemToArray(truth, cJSON_CreateString(bytes ? bytes : ""));
+		free(bytes);
+	}
+}
+
 /* What was run, where and how. */
 cJSON *json_run(const struct run *run)
 {
@@ -135,15 +156,8 @@ cJSON *json_run(const struct run *run)
 	json_text(o, "backend", run->backend);
 	if (*run->why)
 		json_text(o, "backend_reason", run->why);
-	if (run->command) {
-		list = cJSON_AddArrayToObject(o, "command");
-		for (char *const *arg = run->command; *arg; arg++) {
-			cJSON *word = cJSON_CreateObject();
-			json_text(word, "w", *arg);
-			cJSON_AddItemToArray(list, cJSON_DetachItemFromObject(word, "w"));
-			cJSON_Delete(word);
-		}
-	}
+	if (run->command)
+		add_command(o, run->command);
 	list = cJSON_AddArrayToObject(o, "pids");
 	for (unsigned i = 0; i < run->npids; i++)
 		cJSON_AddItemToArray(list, cJSON_CreateNumber(run->pids[i]));

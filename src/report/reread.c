@@ -99,14 +99,18 @@ static uint64_t get_time(const cJSON *o, const char *key)
 
 static int get_words(struct reread *r, const cJSON *run)
 {
-	const cJSON *list = json_get(run, "command"), *one;
+	const cJSON *twin = json_get(run, "command_base64"), *one;
+	const cJSON *list = twin ? twin : json_get(run, "command");
 	int n = cJSON_GetArraySize(list), i = 0;
+	size_t len;
 
 	r->argv = calloc(n + 1, sizeof(*r->argv));
 	if (!r->argv)
 		return -ENOMEM;
 	cJSON_ArrayForEach (one, list)
-		if (cJSON_IsString(one) && (r->argv[i] = strdup(one->valuestring)))
+		if (cJSON_IsString(one) &&
+			(r->argv[i] = twin ? reread_base64(one->valuestring, &len)
+					   : strdup(one->valuestring)))
 			i++;
 	r->run.command = i ? r->argv : NULL;
 	list = json_get(run, "pids");

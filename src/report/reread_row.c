@@ -50,6 +50,23 @@ static int digit64(char c)
 	return p ? (int)(p - digits) : -1;
 }
 
+char *reread_base64(const char *b, size_t *len)
+{
+	char *out = malloc(strlen(b) + 1), *to = out;
+	uint32_t word = 0, bits = 0;
+
+	for (; out && digit64(*b) >= 0; b++) {
+		word = word << 6 | digit64(*b);
+		bits += 6;
+		if (bits >= 8)
+			*to++ = (char)(word >> (bits -= 8));
+	}
+	if (out)
+		*to = 0;
+	*len = out ? to - out : 0;
+	return out;
+}
+
 /* The name of a text, by its base64 twin where it is no UTF-8. 0: null or absent. */
 static uint32_t get_name(const struct reread_rows *r, const cJSON *row, const char *key)
 {
@@ -61,15 +78,9 @@ static uint32_t get_name(const struct reread_rows *r, const cJSON *row, const ch
 	b = cJSON_GetStringValue(json_get(row, twin));
 	if (!s || !b)
 		return s ? names_add(names, s, strlen(s)) : 0;
-	char *out = malloc(strlen(b) + 1), *to = out;
-	uint32_t word = 0, bits = 0;
-	for (; out && digit64(*b) >= 0; b++) {
-		word = word << 6 | digit64(*b);
-		bits += 6;
-		if (bits >= 8)
-			*to++ = (char)(word >> (bits -= 8));
-	}
-	uint32_t id = out ? names_add(names, out, to - out) : 0;
+	size_t len;
+	char *out = reread_base64(b, &len);
+	uint32_t id = out ? names_add(names, out, len) : 0;
 	free(out);
 	return id;
 }

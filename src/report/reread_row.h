@@ -33,6 +33,10 @@ int reread_hist(struct hist *to, const cJSON *q);
 struct block_sums;
 int reread_block(struct block_sums *to, const cJSON *layer);
 
+/* What text_base64() was given, of len bytes, with a zero behind them: to be freed. NULL:
+ * no memory. */
+char *reread_base64(const char *text, size_t *len);
+
 /* The number of "ENOENT". */
 int reread_errno(const char *name);
 

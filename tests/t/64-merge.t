@@ -129,6 +129,12 @@ status "export" 2 "$IOPS" export --to csv -o keep.iops keep.iops
 status "a log stays where an input is missing" 1 "$IOPS" report -l keep.iops a.iops nosuch
 ok "the log is as it was" cmp a.iops keep.iops
 status "report and log in one file" 2 "$IOPS" run -o x -l x -- true
+status "... by two names, which is not there yet" 2 "$IOPS" run -o new -l "./new" -- true
+mkdir other; status "... nor is that of another folder" 0 "$IOPS" run -q -o new -l other/new -- true
+odd=$(printf 'a\377')
+"$IOPS" run --json -o odd.json -- sh -c : "$odd"
+"$IOPS" merge --json -o odd2.json odd.json
+is "a command that is no UTF-8 is kept" "$(for f in odd odd2; do json $f.json '__import__("base64").b64decode(j["run"]["command_base64"][3])'; done | tr '\n' ' ')" "b'a\\xff' b'a\\xff' "
 status "report and log in one stream" 2 "$IOPS" report -l - a.iops
 head -c 20000 /dev/zero | tr '\0' X >old.csv
 "$IOPS" run -i 0.1 -f csv -o old.csv -- sleep .15
