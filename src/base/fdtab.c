@@ -313,17 +313,22 @@ static void hold(struct fdtab *t, struct fd_task *task, struct fd_slot *s)
 {
 	char at[48], path[PATH_MAX];
 	struct fdinfo in = { .mount = s->mount };
+	struct statx more = { 0 };
 	struct stat st;
 	int dir = link_at(task, s->fd, at);
 	int fd = openat(dir, at, O_PATH | O_CLOEXEC);
 
+	if (fd < 0)
+		return;
 	s->file = 0;
 	snprintf(at, sizeof(at), "/proc/self/fd/%d", fd);
-	ssize_t n = fd < 0 ? -1 : readlink(at, path, sizeof(path));
+	ssize_t n = readlink(at, path, sizeof(path));
+	if (!statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &more) &&
+		more.stx_mask & STATX_MNT_ID)
+		in.mount = (uint32_t)more.stx_mnt_id;
 	if (n >= 0 && !fstat(fd, &st) && set_path(s, path, n))
 		name_file(t, task, s, &in, &st);
-	if (fd >= 0)
-		close(fd);
+	close(fd);
 }
 
 /* Others may share its descriptors, and put another file there in between. */

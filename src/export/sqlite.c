@@ -232,10 +232,10 @@ static int create(struct sqlite *s)
 		s->temporary = NULL;
 		return diag_err(ENOMEM, "%s", path);
 	}
+	guard(s->temporary);
 	int fd = mkostemp(s->temporary, O_CLOEXEC);
 	if (fd < 0)
 		return diag_err(errno, "%s", path);
-	guard(s->temporary);
 	close(fd);
 	if (s->lib.sqlite3_open_v2(s->temporary, &s->db, SQLITE_OPEN_READWRITE, NULL) !=
 		SQLITE_OK)

@@ -49,7 +49,7 @@ static bool is_integer(const char *number, size_t len)
  * cJSON holds numbers as doubles. Integers that these cannot hold exactly are put in
  * quotes, and read as text.
  */
-static char *quote_integers(const char *text, size_t len)
+static char *quote_integers(const char *text, size_t len, size_t *quoted)
 {
 	char *out = malloc(len + len / 8 + 3), *to = out;
 	bool string = false;
@@ -75,6 +75,7 @@ static char *quote_integers(const char *text, size_t len)
 	}
 	if (out)
 		*to = 0;
+	*quoted = out ? to - out : 0;
 	return out;
 }
 
@@ -336,15 +337,19 @@ static const char *id_of(const cJSON *top)
  * The last report, behind lines of intervals and snapshots of the same run. partly: there
  * is one of another run, or something else behind it. NULL: not JSON.
  */
-static cJSON *parse(const char *text, bool *partly)
+static cJSON *parse(const char *text, size_t len, bool *partly)
 {
+	const char *end = text + len;
 	cJSON *last = NULL;
 
-	for (const char *end;; text = end) {
-		text += strspn(text, " \t\r\n");
-		cJSON *top = *text ? cJSON_ParseWithOpts(text, &end, false) : NULL;
+	for (const char *next;; text = next) {
+		while (text < end && isspace((unsigned char)*text))
+			text++;
+		cJSON *top = text < end ? cJSON_ParseWithLengthOpts(
+						  text, end - text, &next, false)
+					: NULL;
 		if (!top) {
-			*partly |= last && *text;
+			*partly |= last && text < end;
 			return last;
 		}
 		const bool is = is_report(top), was = is_report(last);
@@ -356,9 +361,10 @@ static cJSON *parse(const char *text, bool *partly)
 
 int reread(struct reread *r, const struct reread_args *args)
 {
-	char *text = quote_integers(args->text, args->len);
+	size_t len;
+	char *text = quote_integers(args->text, args->len, &len);
 	bool partly = false;
-	cJSON *top = text ? parse(text, &partly) : NULL;
+	cJSON *top = text ? parse(text, len, &partly) : NULL;
 	int err = -EINVAL;
 
 	*r = (struct reread){ 0 };

@@ -2,8 +2,8 @@
  * wants.c - what a program does about SIGSYS, and about memory, while it is attached to
  *
  * wants WHAT: makes calls in three threads until somebody has attached to it and has let
- * it go. "ready" is a file that says when to. Prints "good", or what is not as it should
- * be.
+ * it go. "ready" and "acted" are files that say when to. Prints "good", or what is not as
+ * it should be.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -79,6 +79,7 @@ static void while_traced(void)
 
 static void till_let_go(void)
 {
+	close(open("acted", O_CREAT | O_WRONLY, 0600));
 	while (tracer())
 		calls(1);
 	calls(20);

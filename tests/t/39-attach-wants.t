@@ -9,10 +9,13 @@
 . "$ROOT/tests/attach.sh"
 
 wants() {	# what: attached to for as long as it needs; its status and word
-	rm -f ready; timeout -s KILL 60 "$HELP/wants" "$1" >said.txt & outer=$!
+	rm -f ready acted; timeout -s KILL 60 "$HELP/wants" "$1" >said.txt & outer=$!
 	while [ ! -e ready ] && kill -0 $outer 2>/dev/null; do sleep 0.02; done
-	timeout -s KILL 30 "$IOPS" attach -q $mode -d 0.6 --json -o f.json "$(pgrep -P $outer)"
+	timeout -s KILL 50 "$IOPS" attach -q $mode --json -o f.json "$(pgrep -P $outer)" & attach=$!
+	while [ ! -e acted ] && kill -0 $outer 2>/dev/null; do sleep 0.02; done
+	sleep 0.1; pkill -INT -P $attach
 	wait $outer; echo "$? $(cat said.txt)"
+	wait $attach
 }
 for mode in "" --no-patch; do
 	for what in $("$HELP/wants"); do

@@ -106,7 +106,11 @@ merge sorted.json >one.json; same "the order of keys does not matter" one.json a
 status "rows of intervals, and their report" 0 "$IOPS" merge lines.json
 cat a.json b.json >two.json; status "a report of another run beside one" 3 "$IOPS" merge --json -o got.json two.json
 is "... is told" "$(cat status.out) $(json got.json 'j["run"]["complete"]')" "iops: two.json: holds more than this report of run $(json b.json 'j["run"]["id"]'), which is not read False"
-(cat a.json; head -c 300 /dev/urandom) >junk.json; status "... so is what is none" 3 "$IOPS" merge -o got.json junk.json
+for junk in 'more' '{"a": ' '\000\000' '\377\n{}'; do
+	# shellcheck disable=SC2059
+	(cat a.json; printf "$junk") >junk.json
+	status "... so is what is none: $junk" 3 "$IOPS" merge -o got.json junk.json
+done
 timeout 20 "$IOPS" run --json -o - -- sh -c 'cat /etc/passwd >&2; kill -USR1 $PPID; sleep 0.3; cat /etc/passwd >&2' >snap.json 2>/dev/null
 is "of a snapshot and its report it is the report" "$(grep -c schema snap.json) $("$IOPS" merge --json snap.json | /usr/bin/python3 -c 'import json,sys; j=json.load(sys.stdin); print(j["run"]["complete"], sum(f["read"]["operations"] for f in j["by"]["file"] if f["path"] == "/etc/passwd"))')" "2 True 4"
 status "rows without a report" 1 sh -c 'head -1 lines.json | "$0" merge -' "$IOPS"

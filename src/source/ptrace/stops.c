@@ -158,7 +158,8 @@ static void on_syscall(struct tracer *t, struct task *k)
 		in.exit.rval = -514; /* ERESTARTNOHAND */
 	early_quietly(t, k);
 	call_leave(t, k, in.exit.rval, now);
-	dispatch_again(t, k);
+	if (dispatch_again(t, k) == -ESRCH)
+		return;
 	if (task_leaves(t, k) &&
 		(in.exit.rval == -EINTR || op_interrupted(in.exit.rval))) {
 		/* To be detached only where the kernel decides about the restart. */

@@ -527,6 +527,7 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 		k->held = moved.held;
 		k->eintr = moved.eintr;
 		k->sysmode = moved.sysmode;
+		k->bare = moved.bare;
 		k->filtered = moved.filtered;
 		k->sealed = moved.sealed;
 		k->off = moved.off;

@@ -44,7 +44,8 @@ static void asks(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	if (r->rsi && task_read(k, r->rsi, act, sizeof(act)) != sizeof(act))
 		return;
 	const bool handles = handler_is_one(act[0]);
-	if (handles && !task_leaves(t, k) && !tracee_is_filtered(k->tid)) {
+	if (handles && !task_leaves(t, k) && !k->space->locked &&
+		!tracee_is_filtered(k->tid)) {
 		put_off(k, r);
 		return;
 	}
@@ -53,8 +54,6 @@ static void asks(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	k->old = r->rdx;
 	if (handles) {
 		rival_let_be(t, k);
-		k->space->quit = true;
-		k->process->guarded = false; /* it stays when we leave */
 		return;
 	}
 	r->rsi = 0;
@@ -108,33 +107,43 @@ static int make_way(struct tracer *t, struct task *k, struct user_regs_struct *r
 	return rival_clear(t, k, &call);
 }
 
-/* Behind it. */
-void aside_over(struct tracer *t, struct task *k)
+/* The call that has been made has told of our handler, or taken its place. */
+static void answer(struct tracer *t, struct task *k)
 {
 	uint64_t act[4], was[4]; /* handler, flags, restorer, mask */
+
+	memcpy(was, k->process->own, sizeof(was));
+	if (k->act && task_read(k, k->act, act, sizeof(act)) == sizeof(act)) {
+		if (handler_is_one(act[0])) { /* it stays when we leave */
+			k->process->own[0] = 0;
+			k->process->guarded = false;
+			k->space->quit = true;
+		} else {
+			handler_own(t, k, act);
+		}
+	}
+	if (k->old)
+		tracee_write(k->tid, k->old, was, sizeof(was));
+}
+
+/* Behind it. 0; or -ESRCH: it stands elsewhere. */
+int aside_over(struct tracer *t, struct task *k)
+{
 	enum asks asks = k->asks_handler;
 	struct user_regs_struct r;
 
 	k->asks_handler = ASKS_NOT;
 	if (asks == ASKS_NOT || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
-		return;
+		return 0;
 	if (asks == ASKS_AGAIN) {
 		if (make_way(t, k, &r) == -ESRCH)
-			return;
+			return -ESRCH;
 		r.rip -= 2;
 		r.rax = k->asks_nr;
 	}
 	r.rsi = k->act;
 	write_registers(k, &r);
-	if (asks != ASKS_ANSWERED || r.rax)
-		return;
-	memcpy(was, k->process->own, sizeof(was));
-	if (k->act && task_read(k, k->act, act, sizeof(act)) == sizeof(act)) {
-		if (handler_is_one(act[0])) /* which is in place of ours now */
-			k->process->own[0] = 0;
-		else
-			handler_own(t, k, act);
-	}
-	if (k->old)
-		tracee_write(k->tid, k->old, was, sizeof(was));
+	if (asks == ASKS_ANSWERED && !r.rax)
+		answer(t, k);
+	return 0;
 }

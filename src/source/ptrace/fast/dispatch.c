@@ -112,18 +112,20 @@ static bool may_begin(struct tracer *t, struct task *k)
 	if (state || filtered)
 		fast_left(t, k,
 			filtered ? "has a seccomp filter" : "dispatches its own calls");
+	if (state) /* of that signal the kernel tells no difference */
+		k->space->quit = true;
 	return !state && !filtered;
 }
 
-/* One that dispatches calls of its own: of that signal the kernel tells no difference. */
+/* Whether one that has not stopped yet dispatches calls of its own. */
 static void look_own(struct tracer *t, struct task *k, void *who)
 {
 	const struct task *first = who;
 
-	if (k->space != first->space)
+	if (k == first || k->space != first->space || !k->seized)
 		return;
 	hold_await(t, k, who);
-	if (k == first || k->state == TASK_RUNNING || dispatch_state(k) != 1)
+	if (k->state == TASK_RUNNING || dispatch_state(k) != 1)
 		return;
 	fast_left(t, k, "dispatches its own calls");
 	k->space->quit = true;
@@ -479,21 +481,20 @@ int dispatch_trap(struct tracer *t, struct task *k)
 	return 1;
 }
 
-/* Behind the call that was aside, or is to be made once more. */
-void dispatch_again(struct tracer *t, struct task *k)
+/* Behind the call that was aside, or is to be made once more. 0; or -ESRCH: it stands
+ * elsewhere. */
+int dispatch_again(struct tracer *t, struct task *k)
 {
 	const bool aside = k->aside;
 
 	k->aside = false;
-	aside_over(t, k);
-	if (!aside)
-		return;
-	if (k->dispatched && k->space->quit) {
+	if (aside_over(t, k) == -ESRCH)
+		return -ESRCH;
+	if (aside && k->dispatched && k->space->quit)
 		dispatch_no_more(k);
-		return;
-	}
-	if (!task_leaves(t, k))
+	else if (aside && !task_leaves(t, k))
 		dispatch_resume(t, k);
+	return 0;
 }
 
 /* It goes on, and is seen. */

@@ -561,7 +561,7 @@ void dispatch_adopt(struct tracer *t, struct task *k);
 int dispatch_seal(struct tracer *t, struct task *k, uint64_t at);
 void dispatch_exec(struct tracer *t, struct task *k);
 int dispatch_trap(struct tracer *t, struct task *k);
-void dispatch_again(struct tracer *t, struct task *k);
+int dispatch_again(struct tracer *t, struct task *k);
 bool dispatch_holds(const struct tracer *t, const struct task *k);
 bool dispatch_owes(const struct task *k);
 bool dispatch_stands(const struct task *k);

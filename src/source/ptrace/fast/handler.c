@@ -240,7 +240,7 @@ bool handler_sets_mask(
 		return false;
 	if (set & sigsys || ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(now), &now) < 0)
 		return true;
-	if (is_full(now))
+	if (is_full(now | sigsys))
 		return false;
 	k->bare = is_attached;
 	return !is_attached;

@@ -45,6 +45,6 @@ int rival_clear(struct tracer *t, struct task *k, const struct user_regs_struct 
 /* aside.c */
 void dispatch_entered(
 	struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in);
-void aside_over(struct tracer *t, struct task *k);
+int aside_over(struct tracer *t, struct task *k);
 
 #endif

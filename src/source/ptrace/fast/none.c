@@ -261,10 +261,11 @@ void dispatch_entered(
 	(void)in;
 }
 
-void dispatch_again(struct tracer *t, struct task *k)
+int dispatch_again(struct tracer *t, struct task *k)
 {
 	(void)t;
 	(void)k;
+	return 0;
 }
 
 bool dispatch_holds(const struct tracer *t, const struct task *k)

@@ -77,7 +77,8 @@ void rival_let_be(struct tracer *t, struct task *k)
 
 /*
  * Of a process attached to, before its call: nothing of ours stays in the way. Who else
- * runs in its memory is away from there before anything of that is taken. 0 or -ESRCH.
+ * runs in its memory is away from there before anything of that is taken. 0, or -errno;
+ * after -ESRCH the task stands elsewhere.
  */
 int rival_clear(struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
@@ -89,12 +90,17 @@ int rival_clear(struct tracer *t, struct task *k, const struct user_regs_struct 
 		      : "handles or blocks SIGSYS, or filters its calls");
 	rival_let_be(t, k); /* a call of theirs might take away what is given back */
 	dispatch_off(k); /* the hook may be gone by now: calls are made from elsewhere */
-	if (stand_anywhere(t, k, &s) < 0 || handler_give_back(t, k, &s) == -ESRCH)
-		return -ESRCH;
-	stand_same(k, &s);
-	k->process->guarded = false;
-	k->process->own[0] = 0; /* it is for the program itself again */
 	k->space->quit = true;
+	int err = stand_anywhere(t, k, &s);
+	if (err < 0)
+		return err;
+	err = handler_give_back(t, k, &s);
+	if (err == -ESRCH)
+		return err;
+	stand_same(k, &s);
+	k->process->guarded = err < 0;
+	if (!err)
+		k->process->own[0] = 0; /* it is for the program itself again */
 	if (patch_undo(t, k, r->rip - 2) == -ESRCH)
 		return -ESRCH;
 	k->space->taken |= takes;
