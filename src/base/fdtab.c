@@ -234,34 +234,35 @@ static uint32_t add_file(struct fdtab *t, const char *path, size_t len, uint32_t
 	return names_add_file(t->names, &f);
 }
 
-static void name_file(struct fdtab *t, struct fd_task *task, struct fd_slot *s,
-	const struct fdinfo *in, const struct stat *st)
+/* By its path, its mount and, where they are known, its inode. */
+static void name_file(
+	struct fdtab *t, struct fd_task *task, struct fd_slot *s, const struct stat *st)
 {
 	/* Pipes, sockets and the like are on mounts of the kernel's own. */
 	uint32_t mount = 0;
 
-	s->inode = in->inode ? in->inode : st->st_ino;
+	s->inode = s->inode ? s->inode : st->st_ino;
 	s->type = type_of(st, s->path);
 	if (*s->path == '/') {
 		mounts_look(&t->mounts); /* it may be another one under the same id */
-		mount = mounts_point(&t->mounts, task->tid, in->mount);
+		mount = mounts_point(&t->mounts, task->tid, s->mount);
 	}
 	s->file = add_file(t, s->path, s->len, mount, st);
 }
 
-static void find_file(struct fdtab *t, struct fd_task *task, int fd, struct fd_slot *s,
-	const struct fdinfo *in)
+static void find_file(
+	struct fdtab *t, struct fd_task *task, struct fd_slot *s, const struct fdinfo *in)
 {
 	char at[48];
 	struct stat st;
-	int dir = link_at(task, fd, at);
+	int dir = link_at(task, s->fd, at);
 
 	s->mount = in->mount;
 	s->inode = in->inode;
 	s->file = 0;
 	s->type = FILE_UNKNOWN;
 	if (fstatat(dir, at, &st, 0) == 0)
-		name_file(t, task, s, in, &st);
+		name_file(t, task, s, &st);
 }
 
 /* The slot that remembers fd, or one to use for it. NULL: out of memory. */
@@ -312,7 +313,6 @@ static bool set_path(struct fd_slot *s, const char *path, size_t n)
 static void hold(struct fdtab *t, struct fd_task *task, struct fd_slot *s)
 {
 	char at[48], path[PATH_MAX];
-	struct fdinfo in = { .mount = s->mount };
 	struct statx more = { 0 };
 	struct stat st;
 	int dir = link_at(task, s->fd, at);
@@ -321,13 +321,14 @@ static void hold(struct fdtab *t, struct fd_task *task, struct fd_slot *s)
 	if (fd < 0)
 		return;
 	s->file = 0;
+	s->inode = 0;
 	snprintf(at, sizeof(at), "/proc/self/fd/%d", fd);
 	ssize_t n = readlink(at, path, sizeof(path));
 	if (!statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &more) &&
 		more.stx_mask & STATX_MNT_ID)
-		in.mount = (uint32_t)more.stx_mnt_id;
+		s->mount = (uint32_t)more.stx_mnt_id;
 	if (n >= 0 && !fstat(fd, &st) && set_path(s, path, n))
-		name_file(t, task, s, &in, &st);
+		name_file(t, task, s, &st);
 	close(fd);
 }
 
@@ -349,7 +350,7 @@ static void refresh(
 		return;
 	if (!set_path(s, path, n))
 		return;
-	find_file(t, task, s->fd, s, in);
+	find_file(t, task, s, in);
 	if (is_mixed(t, s))
 		hold(t, task, s);
 }

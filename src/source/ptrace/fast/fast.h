@@ -16,6 +16,7 @@
  *   pass.c     calls that need nothing of ours after all
  *   spawn.c    children of what is dispatched, and what they run
  *   handler.c  our handler of SIGSYS, and what the target sees of that signal
+ *   aside.c    calls that stop, of a program that it waits in
  *   switch.c   syscall user dispatch on and off
  *   rival.c    what a program does that dispatch cannot stand beside
  *   faults.c   what the target does about faults, kept from ours; refuse.c, see there

@@ -1,10 +1,9 @@
 /*
- * handler.h - what a program has of its own where ours is: each by its file, see there
+ * handler.h - what a program has of its own where ours is: each by its file, see there.
+ * Part of fast.h.
  */
 #ifndef IOPS_PTRACE_FAST_HANDLER_H
 #define IOPS_PTRACE_FAST_HANDLER_H
-
-#include "../tracer.h"
 
 struct __ptrace_syscall_info;
 struct stand;

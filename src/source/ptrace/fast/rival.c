@@ -92,8 +92,10 @@ int rival_clear(struct tracer *t, struct task *k, const struct user_regs_struct 
 	dispatch_off(k); /* the hook may be gone by now: calls are made from elsewhere */
 	k->space->quit = true;
 	int err = stand_anywhere(t, k, &s);
-	if (err < 0)
+	if (err < 0) {
+		k->space->taken |= takes;
 		return err;
+	}
 	err = handler_give_back(t, k, &s);
 	if (err == -ESRCH)
 		return err;
