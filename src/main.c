@@ -46,8 +46,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_USAGE = 2 };
-
 static const struct command *const commands[] = { &command_run, &command_attach,
 	&command_trace, &command_mount, &command_report, &command_export, &command_merge,
 	&command_diff, &command_tag, &command_doctor, &command_help, NULL };
@@ -99,7 +97,7 @@ int main(int argc, char **argv)
 {
 	fill_streams();
 	if (argc < 2) {
-		diag("no verb; 'iops help' lists them");
+		diag_usage(NULL, "no verb");
 		return EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
@@ -111,6 +109,6 @@ int main(int argc, char **argv)
 	for (const struct command *const *c = commands; *c; c++)
 		if (!strcmp((*c)->name, argv[1]))
 			return run_verb(*c, argc - 1, argv + 1);
-	diag("no verb %s; 'iops help' lists them", argv[1]);
+	diag_usage(NULL, "no verb %s", argv[1]);
 	return EXIT_USAGE;
 }

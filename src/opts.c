@@ -116,12 +116,6 @@ static const struct report *const formats[] = { &report_table, &report_json,
 static const char *const backends[] = { "auto", "ptrace", "bpf", "proc", "system",
 	"blktrace" };
 
-static int wrong(const char *option, const char *value, const char *expected)
-{
-	diag("--%s %s: %s", option, value, expected);
-	return -EINVAL;
-}
-
 static const struct report *format_of(const char *name)
 {
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
@@ -138,8 +132,7 @@ static int each_word(
 	int err = copy ? 0 : -ENOMEM;
 
 	if (copy && !list[strspn(list, ",")]) {
-		diag("'%s' names nothing", list);
-		err = -EINVAL;
+		err = diag_usage(o->verb, "'%s' names nothing", list);
 	}
 	for (char *w = !err ? strtok_r(copy, ",", &save) : NULL; w && !err;
 		w = strtok_r(NULL, ",", &save))
@@ -164,7 +157,7 @@ static int add_by(struct options *o, const char *word)
 	int d = dim_of(word);
 
 	if (d < 0)
-		return wrong("by", word,
+		return opts_wrong(o->verb, "by", word,
 			"no such key; file, dir, type, process, thread, command, call, "
 			"kind, device, mount, error, host and group are");
 	if (o->view.nby < MAX_BY && !(o->dims >> d & 1))
@@ -178,8 +171,7 @@ static int add_column(struct options *o, const char *word)
 	struct column *c = &o->column[o->view.ncolumns];
 
 	if (o->view.ncolumns == MAX_COLUMNS || !column_find(word, c))
-		return wrong("columns", word,
-			"no such column; 'iops help columns' lists them");
+		return opts_wrong("columns", "columns", word, "no such column");
 	o->view.column[o->view.ncolumns++] = c;
 	return 0;
 }
@@ -189,7 +181,7 @@ static int add_type(struct options *o, const char *word)
 	int type = file_type_of(word);
 
 	if (type < 0)
-		return wrong("type", word,
+		return opts_wrong(o->verb, "type", word,
 			"no such type; regular, dir, pipe, socket, tty, char, block, "
 			"anon and unknown are");
 	o->types |= 1u << type;
@@ -206,7 +198,7 @@ static int add_pid(struct options *o, const char *word)
 		return -ENOMEM;
 	o->only = more;
 	if (*end || pid <= 0 || pid > INT_MAX)
-		return wrong("pid", word, "not a process id");
+		return opts_wrong(o->verb, "pid", word, "not a process id");
 	o->only[o->nonly++] = (pid_t)pid;
 	return 0;
 }
@@ -217,7 +209,7 @@ static int set_top(struct options *o, const char *text)
 	unsigned long n = strtoul(text, &end, 10);
 
 	if (end == text || *end || *text == '-' || n > UINT32_MAX)
-		return wrong("top", text, "not a number of rows");
+		return opts_wrong(o->verb, "top", text, "not a number of rows");
 	o->view.top = (unsigned)n;
 	return 0;
 }
@@ -231,7 +223,7 @@ static int set_colour(struct options *o, const char *text)
 			o->colour = i;
 			return 0;
 		}
-	return wrong("color", text, "auto, always and never are known");
+	return opts_wrong(o->verb, "color", text, "auto, always and never are known");
 }
 
 /* by: what says so, as it is written. */
@@ -242,8 +234,9 @@ static int set_backend(struct options *o, const char *by, const char *text)
 			o->backend = backends[i];
 			return 0;
 		}
-	diag("%s %s: auto, ptrace, bpf, proc, system and blktrace are known", by, text);
-	return -EINVAL;
+	return diag_usage(o->verb,
+		"%s %s: auto, ptrace, bpf, proc, system and blktrace are known", by,
+		text);
 }
 
 static int set_format(struct options *o, const char *text)
@@ -253,21 +246,24 @@ static int set_format(struct options *o, const char *text)
 	if (o->blkparse || o->mount.trace)
 		return 0;
 	o->format = format_of(text);
-	return o->format ? 0 : wrong("format", text, "table, json and csv are known");
+	return o->format ? 0
+			 : opts_wrong(o->verb, "format", text,
+				   "table, json and csv are known");
 }
 
 static int set_group(struct options *o, const char *text)
 {
 	int err = groups_add(&o->groups, text);
 
-	return err == -EINVAL ? wrong("group", text, "not NAME:PID[,PID...]") : err;
+	return err == -EINVAL
+		       ? opts_wrong(o->verb, "group", text, "not NAME:PID[,PID...]")
+		       : err;
 }
 
 static int set_sort(struct options *o, const char *text)
 {
 	if (!column_find(text, &o->sort))
-		return wrong(
-			"sort", text, "no such column; 'iops help columns' lists them");
+		return opts_wrong("columns", "sort", text, "no such column");
 	o->view.sort = &o->sort;
 	return 0;
 }
@@ -278,7 +274,8 @@ static int set_trace(struct options *o, const char *text)
 
 	o->want_given = true;
 	return syscall_set_parse(&o->want, text, &bad) < 0
-		       ? wrong("trace", bad, "neither a set nor a call that iops knows")
+		       ? opts_wrong(o->verb, "trace", bad,
+				 "neither a set nor a call that iops knows")
 		       : 0;
 }
 
@@ -289,7 +286,7 @@ static int set_from_format(struct options *o, const char *text)
 			o->from_format = source_readers[i];
 			return 0;
 		}
-	return wrong("from", text,
+	return opts_wrong(o->verb, "from", text,
 		"iops, strace, fs_usage, fuse-trace and blktrace are known");
 }
 
@@ -300,8 +297,8 @@ static int set_exporter(struct options *o, const char *text)
 			o->exporter = exporters[i];
 			return 0;
 		}
-	return wrong(
-		"to", text, "csv, jsonl, chrome, fio, folded, sqlite and avro are known");
+	return opts_wrong(o->verb, "to", text,
+		"csv, jsonl, chrome, fio, folded, sqlite and avro are known");
 }
 
 static int set_weight(struct options *o, const char *text)
@@ -313,7 +310,8 @@ static int set_weight(struct options *o, const char *text)
 			o->weight = i;
 			return 0;
 		}
-	return wrong("weight", text, "bytes, operations and time are known");
+	return opts_wrong(
+		o->verb, "weight", text, "bytes, operations and time are known");
 }
 
 static int set_patch_after(struct options *o, const char *arg)
@@ -322,7 +320,7 @@ static int set_patch_after(struct options *o, const char *arg)
 	unsigned long n = strtoul(arg, &end, 10);
 
 	if (*arg < '0' || *arg > '9' || *end || n > 1000000)
-		return wrong("patch-after", arg, "not a number of stops");
+		return opts_wrong(o->verb, "patch-after", arg, "not a number of stops");
 	o->patch_after = n;
 	return 0;
 }
@@ -392,17 +390,17 @@ static int set_option(struct options *o, int id, const char *arg)
 	case 'M':
 		return set_from_format(o, arg);
 	case 'A':
-		return opts_moment("from-time", arg, &o->from);
+		return opts_moment(o->verb, "from-time", arg, &o->from);
 	case 'Z':
-		return opts_moment("to-time", arg, &o->to);
+		return opts_moment(o->verb, "to-time", arg, &o->to);
 	case 'X':
 		return set_exporter(o, arg);
 	case 'K':
 		return set_weight(o, arg);
 	case 'd':
-		return opts_seconds("duration", arg, &o->duration_ns);
+		return opts_seconds(o->verb, "duration", arg, &o->duration_ns);
 	case 'i':
-		return opts_seconds("interval", arg, &o->interval_ns);
+		return opts_seconds(o->verb, "interval", arg, &o->interval_ns);
 	case 'E':
 		return set_patch_after(o, arg);
 	case 'L':
@@ -486,6 +484,7 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 	bool csv_top = false;
 
 	defaults(o);
+	o->verb = c->name;
 	tables(c, letters, longs);
 	optind = 0;
 	opterr = 0;
@@ -497,17 +496,11 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 		}
 		csv_top |= id == 'T';
 		if (id == ':') {
-			diag("option %s needs a value; 'iops help %s' tells more", word,
-				c->name);
-			err = -EINVAL;
+			err = diag_usage(c->name, "option %s needs a value", word);
 		} else if (id == '?') {
-			if (optopt && !strchr(word, '='))
-				diag("unknown option -%c; 'iops help %s' tells more",
-					optopt, c->name);
-			else
-				diag("unknown option %s; 'iops help %s' tells more", word,
-					c->name);
-			err = -EINVAL;
+			err = optopt && !strchr(word, '=')
+				      ? diag_usage(c->name, "unknown option -%c", optopt)
+				      : diag_usage(c->name, "unknown option %s", word);
 		} else {
 			err = set_option(o, id, optarg);
 		}
@@ -515,9 +508,11 @@ int opts_parse(struct options *o, const struct command *c, int argc, char **argv
 	if (!err)
 		err = set_by_environment(o, c);
 	if (!err && o->blkparse && strcmp(c->name, "report") != 0)
-		err = wrong("format", "blkparse", "only 'iops report' prints that");
+		err = opts_wrong(
+			o->verb, "format", "blkparse", "only 'iops report' prints that");
 	if (!err && o->mount.trace && strcmp(c->name, "mount") != 0)
-		err = wrong("format", "fuse-trace", "only 'iops mount' writes that");
+		err = opts_wrong(
+			o->verb, "format", "fuse-trace", "only 'iops mount' writes that");
 	if (err)
 		return err;
 	settle(o);

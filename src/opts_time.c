@@ -15,19 +15,19 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-static int wrong(const char *option, const char *value, const char *expected)
+int opts_wrong(
+	const char *verb, const char *option, const char *value, const char *expected)
 {
-	diag("--%s %s: %s", option, value, expected);
-	return -EINVAL;
+	return diag_usage(verb, "--%s %s: %s", option, value, expected);
 }
 
-int opts_seconds(const char *option, const char *text, uint64_t *ns)
+int opts_seconds(const char *verb, const char *option, const char *text, uint64_t *ns)
 {
 	char *end;
 	double s = strtod(text, &end);
 
 	if (end == text || *end || !(s >= 0.001) || s > 1e9)
-		return wrong(option, text, "not a number of seconds");
+		return opts_wrong(verb, option, text, "not a number of seconds");
 	*ns = (uint64_t)llround(s * 1e9);
 	return 0;
 }
@@ -74,7 +74,7 @@ static bool moment_absolute(const char *text, struct moment *m)
 	return true;
 }
 
-int opts_moment(const char *option, const char *text, struct moment *m)
+int opts_moment(const char *verb, const char *option, const char *text, struct moment *m)
 {
 	char *end;
 	double s = strtod(text, &end);
@@ -82,7 +82,7 @@ int opts_moment(const char *option, const char *text, struct moment *m)
 	if (moment_absolute(text, m))
 		return 0;
 	if (end == text || *end || !(s >= 0) || s > 1e9)
-		return wrong(option, text,
+		return opts_wrong(verb, option, text,
 			"neither seconds since the start nor a time as "
 			"2026-01-31T12:00:00Z");
 	*m = (struct moment){ true, false, (uint64_t)llround(s * 1e9) };

@@ -1,8 +1,8 @@
 /*
  * opts_trace.c - the options of iops trace
  */
-#include "iops/diag.h"
 #include "iops/op.h"
+#include "iops/opts.h"
 #include "iops/snapshot.h"
 #include "iops/trace.h"
 
@@ -16,8 +16,7 @@
 
 static int wrong(const char *option, const char *value, const char *expected)
 {
-	diag("--%s %s: %s", option, value, expected);
-	return -EINVAL;
+	return opts_wrong("trace", option, value, expected);
 }
 
 struct word {

@@ -10,6 +10,13 @@ void diag(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same with ": " and the text of err (positive or negative errno); returns -|err|. */
 int diag_err(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * The same for a wrong use of a verb (NULL: of any), with how to get help behind it;
+ * returns -EINVAL.
+ */
+int diag_usage(const char *verb, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* "ENOENT" for 2; "errno 999" (in buf) for what has no name. */
 const char *errno_name(int err, char buf[16]);
 

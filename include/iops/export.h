@@ -17,7 +17,7 @@ struct export_args {
 	const struct run *runs; /* what OP_RUN numbers; the first until it says so */
 	unsigned nruns;
 	uint64_t started_ns; /* real time of start_ns 0, ns since 1970; 0: unknown */
-	const char *output;  /* file or folder; NULL and "-": standard output */
+	const char *output;  /* NULL and "-": standard output, where the exporter can */
 	enum export_weight weight;
 };
 
@@ -25,6 +25,8 @@ struct exporter {
 	const char *name, *help;
 	/* The sink writes late errors at close(). 0, or -errno, said why. */
 	int (*open)(struct sink **out, const struct export_args *args);
+	const char *makes; /* what cannot be made in a stream, and has a name; NULL: that
+			      can */
 };
 
 /* Ends with NULL. */

@@ -21,6 +21,7 @@ struct moment {
 
 struct options {
 	const struct command *const *verbs; /* all of them, ending with NULL */
+	const char *verb;                   /* its name */
 	const char *output;                 /* NULL: the verb's own place */
 	const struct report *format;
 	const char *backend;
@@ -65,9 +66,13 @@ struct command {
 int opts_parse(struct options *o, const struct command *c, int argc, char **argv);
 void opts_fini(struct options *o);
 
+/* Says that --option of a verb cannot have a value, and what it can; returns -EINVAL. */
+int opts_wrong(
+	const char *verb, const char *option, const char *value, const char *expected);
+
 /* An argument that is a time: 0, or -EINVAL, said why. */
-int opts_seconds(const char *option, const char *text, uint64_t *ns);
-int opts_moment(const char *option, const char *text, struct moment *m);
+int opts_seconds(const char *verb, const char *option, const char *text, uint64_t *ns);
+int opts_moment(const char *verb, const char *option, const char *text, struct moment *m);
 
 /* Width, colour and character set of what the report is written to. */
 void opts_terminal(struct options *o, int fd);

@@ -10,23 +10,38 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LONGEST = 5 << 10 /* two paths of the greatest length fit, nearly */ };
+
+/* What would begin another line, or be more to a terminal than letters, in octal. */
+static size_t legible(const char *s, char *out)
+{
+	char *to = out;
+
+	for (; *s; s++)
+		if ((unsigned char)*s < ' ' || *s == 0x7f)
+			to += sprintf(to, "\\%03o", *s);
+		else
+			*to++ = *s;
+	return (size_t)(to - out);
+}
+
 /* One write, so that lines of several processes do not mix. */
 __attribute__((format(printf, 1, 0))) static void line(
-	const char *fmt, va_list ap, const char *why)
+	const char *fmt, va_list ap, const char *between, const char *more)
 {
-	char buf[1024 + 1];
-	int n = snprintf(buf, sizeof(buf), "iops: ");
+	char text[LONGEST], buf[sizeof("iops: ") + 4 * LONGEST + 512] = "iops: ";
+	size_t n = strlen(buf);
 
-	n += vsnprintf(buf + n, sizeof(buf) - n, fmt, ap);
-	if (n < (int)sizeof(buf) && why)
-		n += snprintf(buf + n, sizeof(buf) - n, ": %s", why);
-	n = (int)strlen(buf);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	n += legible(text, buf + n);
+	n += (size_t)snprintf(buf + n, 256, "%s%s", between, more);
 	buf[n++] = '\n';
 	/* Not by stdio: beside.h. */
-	for (ssize_t at = 0, done; at < n; at += done < 0 ? 0 : done) {
-		done = write(STDERR_FILENO, buf + at, n - at);
+	for (size_t at = 0; at < n;) {
+		ssize_t done = write(STDERR_FILENO, buf + at, n - at);
 		if (!done || (done < 0 && errno != EINTR))
 			return;
+		at += done < 0 ? 0 : (size_t)done;
 	}
 }
 
@@ -35,7 +50,7 @@ void diag(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	line(fmt, ap, NULL);
+	line(fmt, ap, "", "");
 	va_end(ap);
 }
 
@@ -45,9 +60,22 @@ int diag_err(int err, const char *fmt, ...)
 
 	err = err < 0 ? -err : err;
 	va_start(ap, fmt);
-	line(fmt, ap, strerror(err));
+	line(fmt, ap, ": ", strerror(err));
 	va_end(ap);
 	return -err;
+}
+
+int diag_usage(const char *verb, const char *fmt, ...)
+{
+	char help[80];
+	va_list ap;
+
+	snprintf(help, sizeof(help), "'iops help%s%s' tells more", verb ? " " : "",
+		verb ? verb : "");
+	va_start(ap, fmt);
+	line(fmt, ap, "; ", help);
+	va_end(ap);
+	return -EINVAL;
 }
 
 const char *errno_name(int err, char buf[16])

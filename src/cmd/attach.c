@@ -12,19 +12,20 @@ static int attach(const struct options *o)
 	struct out out, log;
 
 	if (!o->argc) {
-		diag("attach: no process id; 'iops help attach' tells more");
-		return 2;
+		diag_usage("attach", "attach: no process id");
+		return EXIT_USAGE;
 	}
 	for (int i = 0; i < o->argc; i++) {
 		char *end;
 		long pid = strtol(o->argv[i], &end, 10);
 		if (*end || pid <= 0 || pid > 1 << 22) {
-			diag("attach: %s is not a process id", o->argv[i]);
-			return 2;
+			diag_usage(
+				"attach", "attach: %s is not a process id", o->argv[i]);
+			return EXIT_USAGE;
 		}
 	}
 	if (out_clash(o->output, o->log, NULL))
-		return 2;
+		return EXIT_USAGE;
 	if (out_open(&out, o->output) < 0 || out_open_log(&log, o->log) < 0)
 		return 1;
 	opts_terminal((struct options *)o, out.fd);

@@ -59,16 +59,15 @@ static int diff(const struct options *o)
 	struct out out;
 
 	if (o->argc != 2) {
-		diag("diff: two files are compared, not %d; 'iops help diff' tells more",
-			o->argc);
-		return 2;
+		diag_usage("diff", "diff: two files are compared, not %d", o->argc);
+		return EXIT_USAGE;
 	}
 	if (o->format == &report_csv) {
-		diag("diff: table and json are known");
-		return 2;
+		diag_usage("diff", "diff: table and json are known");
+		return EXIT_USAGE;
 	}
 	if (out_clash(o->output, NULL, o->argv))
-		return 2;
+		return EXIT_USAGE;
 	signal(SIGPIPE, SIG_IGN);
 	if (out_open(&out, o->output ? o->output : "-") < 0)
 		return 1;

@@ -66,12 +66,12 @@ static int put_table(FILE *f, const struct source_health *row, unsigned n)
 static int doctor(const struct options *o)
 {
 	if (o->argc) {
-		diag("doctor: unexpected %s; 'iops help doctor' tells more", o->argv[0]);
-		return 2;
+		diag_usage("doctor", "doctor: unexpected %s", o->argv[0]);
+		return EXIT_USAGE;
 	}
 	if (o->format == &report_csv) {
-		diag("doctor: table and json are known; 'iops help doctor' tells more");
-		return 2;
+		diag_usage("doctor", "doctor: table and json are known");
+		return EXIT_USAGE;
 	}
 	struct source_health row[SOURCE_HEALTH_MAX] = { 0 };
 	unsigned n = ptrace_health(row);

@@ -10,6 +10,7 @@
 #include "iops/sink.h"
 
 #include <signal.h>
+#include <string.h>
 
 static int run(const struct options *o, struct names *names, struct replay *r)
 {
@@ -35,12 +36,16 @@ static int export(const struct options *o)
 	struct replay *r = NULL;
 
 	if (!o->exporter || !o->argc) {
-		diag("export: no %s; 'iops help export' tells more",
-			o->argc ? "--to FORMAT" : "file");
-		return 2;
+		diag_usage("export", "export: no %s", o->argc ? "--to FORMAT" : "file");
+		return EXIT_USAGE;
+	}
+	if (o->exporter->makes && (!o->output || !strcmp(o->output, "-"))) {
+		diag_usage("export", "export: --to %s makes %s: name it by --output",
+			o->exporter->name, o->exporter->makes);
+		return EXIT_USAGE;
 	}
 	if (out_clash(o->output, NULL, o->argv))
-		return 2;
+		return EXIT_USAGE;
 	signal(SIGPIPE, SIG_IGN);
 	struct names *names = names_new();
 	int err = names ? replay_open(&r, o, names) : -1;

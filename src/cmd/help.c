@@ -48,8 +48,8 @@ static int help(const struct options *o)
 			opts_help(*c);
 			return 0;
 		}
-	diag("help: no verb %s; 'iops help' lists them", o->argv[0]);
-	return 2;
+	diag_usage(NULL, "help: no verb %s", o->argv[0]);
+	return EXIT_USAGE;
 }
 
 const struct command command_help = {

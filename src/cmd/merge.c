@@ -17,11 +17,11 @@ static int merge(const struct options *o)
 	struct out out;
 
 	if (!o->argc) {
-		diag("merge: no file; 'iops help merge' tells more");
-		return 2;
+		diag_usage("merge", "merge: no file");
+		return EXIT_USAGE;
 	}
 	if (out_clash(o->output, NULL, o->argv))
-		return 2;
+		return EXIT_USAGE;
 	signal(SIGPIPE, SIG_IGN);
 	if (out_open(&out, o->output ? o->output : "-") < 0)
 		return 1;

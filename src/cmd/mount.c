@@ -33,8 +33,8 @@ static int mount_verb(const struct options *given)
 	struct out out, log;
 
 	if (o.argc < 2) {
-		diag("mount: a source and a mount point; 'iops help mount' tells more");
-		return 2;
+		diag_usage("mount", "mount: a source and a mount point");
+		return EXIT_USAGE;
 	}
 	o.mount.source = o.argv[0];
 	o.mount.point = o.argv[1];
@@ -47,12 +47,12 @@ static int mount_verb(const struct options *given)
 	o.mount.command = o.argc ? o.argv[0] : NULL;
 	o.mount.detail = o.mount.trace ? &detail : NULL;
 	if (o.argc && o.mount.daemon) {
-		diag("mount: either a command or --daemon, not both");
-		return 2;
+		diag_usage("mount", "mount: either a command or --daemon, not both");
+		return EXIT_USAGE;
 	}
 	if (out_clash(o.output, o.log, NULL) ||
 		mount_check(o.mount.source, o.mount.point) < 0)
-		return 2;
+		return EXIT_USAGE;
 	if (o.mount.clear && empty(o.mount.source) < 0)
 		return o.argc ? 125 : 1;
 	o.backend = "fuse";

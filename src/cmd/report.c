@@ -139,12 +139,12 @@ static int report(const struct options *o)
 	struct work w = { .o = o };
 
 	if (!o->argc) {
-		diag("report: no file; 'iops help report' tells more");
-		return 2;
+		diag_usage("report", "report: no file");
+		return EXIT_USAGE;
 	}
 	const char *output = o->output ? o->output : "-";
 	if (out_clash(output, o->log, o->argv))
-		return 2;
+		return EXIT_USAGE;
 	signal(SIGPIPE, SIG_IGN);
 	if (o->blkparse)
 		return blklines(o);

@@ -12,20 +12,22 @@ static int run(const struct options *o)
 	struct out out, log;
 
 	if (!o->argc) {
-		diag("run: no command; 'iops help run' tells more");
-		return 2;
+		diag_usage("run", "run: no command");
+		return EXIT_USAGE;
 	}
 	if (o->story && strcmp(o->backend, "auto") && strcmp(o->backend, "bpf")) {
-		diag("run: --layers takes the bpf backend, not %s", o->backend);
-		return 2;
+		diag_usage(
+			"run", "run: --layers takes the bpf backend, not %s", o->backend);
+		return EXIT_USAGE;
 	}
 	if (o->wait && !strcmp(o->backend, "proc")) {
-		diag("run: --wait takes the ptrace or bpf backend: proc cannot tell when "
-		     "all have ended");
-		return 2;
+		diag_usage("run", "run: --wait takes the ptrace or bpf backend: proc "
+				  "cannot tell when "
+				  "all have ended");
+		return EXIT_USAGE;
 	}
 	if (out_clash(o->output, o->log, NULL))
-		return 2;
+		return EXIT_USAGE;
 	if (out_open(&out, o->output) < 0 || out_open_log(&log, o->log) < 0)
 		return 125;
 	opts_terminal((struct options *)o, out.fd);

@@ -132,9 +132,8 @@ static int serve(const struct options *o)
 static int tag(const struct options *o)
 {
 	if (o->argc) {
-		diag("tag-by-pid: unexpected %s; 'iops help tag-by-pid' tells more",
-			o->argv[0]);
-		return 2;
+		diag_usage("tag-by-pid", "tag-by-pid: unexpected %s", o->argv[0]);
+		return EXIT_USAGE;
 	}
 	signal(SIGPIPE, SIG_IGN);
 	int err = serve(o);

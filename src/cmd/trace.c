@@ -55,17 +55,16 @@ static int choose(struct options *o)
 			o->trace.layers = 1u << LAYER_BLOCK;
 			return 0;
 		}
-		diag("trace: blktrace cannot do %s; leave out --backend for eBPF", not );
-		return -EINVAL;
+		return diag_usage("trace",
+			"trace: blktrace cannot do %s; leave out --backend for eBPF",
+			not );
 	}
-	if (o->backend_given && strcmp(o->backend, "bpf") && strcmp(o->backend, "auto")) {
-		diag("--backend %s: trace knows bpf and blktrace", o->backend);
-		return -EINVAL;
-	}
-	if (o->trace.ndevices > 1) {
-		diag("trace: eBPF takes one --device, --backend blktrace many");
-		return -EINVAL;
-	}
+	if (o->backend_given && strcmp(o->backend, "bpf") && strcmp(o->backend, "auto"))
+		return opts_wrong(
+			"trace", "backend", o->backend, "bpf and blktrace are known");
+	if (o->trace.ndevices > 1)
+		return diag_usage("trace",
+			"trace: eBPF takes one --device, --backend blktrace many");
 	o->backend = "bpf";
 	if (!o->trace.layers)
 		o->trace.layers = usual;
@@ -79,10 +78,10 @@ static int trace(const struct options *given)
 	struct out out, log;
 
 	if (choose(&o) < 0)
-		return 2;
+		return EXIT_USAGE;
 	if (o.argc && o.trace.npids) {
-		diag("trace: either a command or --process, not both");
-		return 2;
+		diag_usage("trace", "trace: either a command or --process, not both");
+		return EXIT_USAGE;
 	}
 	for (unsigned i = 0; i < o.trace.npids; i++) {
 		snprintf(word[i], sizeof(word[i]), "%d", o.trace.pid[i]);
@@ -93,11 +92,12 @@ static int trace(const struct options *given)
 		o.output = NULL;
 	}
 	if (!o.trace.dir && (o.trace.snapshots || o.trace.anonymous)) {
-		diag("trace: --snapshot and --anonymize are for a folder: --output DIR");
-		return 2;
+		diag_usage("trace", "trace: --snapshot and --anonymize are for a folder: "
+				    "--output DIR");
+		return EXIT_USAGE;
 	}
 	if (out_clash(o.output, o.log, NULL))
-		return 2;
+		return EXIT_USAGE;
 	if (out_open(&out, o.output) < 0 || out_open_log(&log, o.log) < 0)
 		return o.argc ? 125 : 1;
 	opts_terminal(&o, out.fd);

@@ -223,5 +223,6 @@ static int avro_open(struct sink **out, const struct export_args *args)
 	return 0;
 }
 
-const struct exporter export_avro = { "avro", "an Avro object container file",
-	avro_open };
+const struct exporter export_avro = {
+	.name = "avro", .help = "an Avro object container file", .open = avro_open
+};

@@ -313,5 +313,6 @@ static int chrome_open(struct sink **out, const struct export_args *args)
 	return 0;
 }
 
-const struct exporter export_chrome = { "chrome",
-	"trace events for Perfetto and chrome://tracing", chrome_open };
+const struct exporter export_chrome = { .name = "chrome",
+	.help = "trace events for Perfetto and chrome://tracing",
+	.open = chrome_open };

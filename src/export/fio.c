@@ -267,10 +267,6 @@ static int fio_close(struct sink *sink)
 /* A new folder, or one that is empty. */
 static int make_folder(const char *path)
 {
-	if (!path || !strcmp(path, "-")) {
-		diag("a replay needs the name of a folder: -o FOLDER");
-		return -EINVAL;
-	}
 	if (!mkdir(path, 0777))
 		return 0;
 
@@ -300,5 +296,7 @@ static int fio_open(struct sink **out, const struct export_args *args)
 	return 0;
 }
 
-const struct exporter export_fio = { "fio", "a folder from which fio does it all again",
-	fio_open };
+const struct exporter export_fio = { .name = "fio",
+	.help = "a folder from which fio does it all again",
+	.open = fio_open,
+	.makes = "a folder" };

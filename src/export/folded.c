@@ -166,5 +166,6 @@ static int folded_open(struct sink **out, const struct export_args *args)
 	return 0;
 }
 
-const struct exporter export_folded = { "folded",
-	"process;file;call and its weight, for flame graphs", folded_open };
+const struct exporter export_folded = { .name = "folded",
+	.help = "process;file;call and its weight, for flame graphs",
+	.open = folded_open };

@@ -111,7 +111,9 @@ static int jsonl_open(struct sink **out, const struct export_args *args)
 	return lines_open(out, args, &json);
 }
 
-const struct exporter export_csv = { "csv", "a row for each operation, RFC 4180",
-	csv_open };
-const struct exporter export_jsonl = { "jsonl", "a JSON object for each operation",
-	jsonl_open };
+const struct exporter export_csv = {
+	.name = "csv", .help = "a row for each operation, RFC 4180", .open = csv_open
+};
+const struct exporter export_jsonl = {
+	.name = "jsonl", .help = "a JSON object for each operation", .open = jsonl_open
+};

@@ -253,11 +253,6 @@ static int sqlite_open(struct sink **out, const struct export_args *args)
 	};
 	static const char *const functions[] = { SQLITE_FUNCTIONS(LATE_NAME) NULL };
 
-	if (!args->output || !strcmp(args->output, "-")) {
-		diag("a database needs the name of a file: -o FILE");
-		return -EINVAL;
-	}
-
 	struct sqlite *s = calloc(1, sizeof(*s));
 	int err = s ? late_load(LATE_SQLITE3, functions, &s->lib)
 		    : diag_err(ENOMEM, "%s", args->output);
@@ -283,5 +278,7 @@ static int sqlite_open(struct sink **out, const struct export_args *args)
 	return 0;
 }
 
-const struct exporter export_sqlite = { "sqlite",
-	"a database of the operations, files, processes and runs", sqlite_open };
+const struct exporter export_sqlite = { .name = "sqlite",
+	.help = "a database of the operations, files, processes and runs",
+	.open = sqlite_open,
+	.makes = "a file" };

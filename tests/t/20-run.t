@@ -19,6 +19,60 @@ status "no verb" 2 "$IOPS"
 status "unknown verb" 2 "$IOPS" nosuch
 status "unknown option" 2 "$IOPS" run --nosuch true
 status "wrong value" 2 "$IOPS" run --by nosuch true
+# One line that says what, and how to get help.
+while read -r words; do
+	# shellcheck disable=SC2086
+	status "iops $words: wrong usage" 2 "$IOPS" $words
+	is "... says how to get help, in one line" "$(grep -c "^iops: .*; 'iops help.*' tells more\$" status.out) $(wc -l <status.out)" "1 1"
+done <<-EOF
+	nosuch
+	help nosuch
+	run
+	run --nosuch true
+	run -o
+	run --by nosuch true
+	run --columns reads,nosuch true
+	run --sort nosuch true
+	run --top x true
+	run --color x true
+	run --format nosuch true
+	run -f blkparse true
+	run --type , true
+	run --pid 0 true
+	run -e nosuch true
+	run -b nosuch true
+	run -i 0 true
+	run --patch-after x true
+	run --layers -b proc true
+	run --wait -b proc true
+	attach
+	attach x
+	report
+	report --from nosuch x
+	report --from-time x x
+	report -g x x
+	export --to nosuch x
+	export x
+	merge
+	diff x
+	diff -f csv x x
+	trace --layers nosuch true
+	trace -p x
+	trace -p 1 true
+	trace -b proc true
+	trace --snapshot all true
+	mount x
+	doctor x
+	doctor -f csv
+	tag-by-pid x
+EOF
+# Nor do names make it more than one, or more to a terminal than letters.
+printf 'a\nb\033[31mc' >name
+status "a name with control characters" 127 "$IOPS" run "$(cat name)"
+is "... is told legibly" "$(cat status.out)" 'iops: a\012b\033[31mc: No such file or directory'
+long=$(printf '%04000d' 0)
+status "a long name" 126 "$IOPS" run "./$long"
+is "... does not hide why" "$(cat status.out)" "iops: ./$long: File name too long"
 status "the command's own options are its own" 0 "$IOPS" run sh -c 'exit 0' --by nosuch -o x
 status "-o in a missing directory" 125 "$IOPS" run -o nosuch/x true
 status "report to a full disk" 125 "$IOPS" run -o /dev/full true

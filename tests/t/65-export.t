@@ -61,7 +61,10 @@ for sig in HUP:129 INT:130 TERM:143; do
 	was=$(find half -type f | wc -l); kill "-${sig%:*}" $pid; wait $pid
 	is "half a database is not left behind by SIG${sig%:*}" "$? $was $(ls half)" "${sig#*:} 1 "
 done
-fails "sqlite needs a file" "$IOPS" export --to sqlite x.iops
+for to in "sqlite:a file" "fio:a folder"; do
+	status "${to%:*} needs a name" 2 "$IOPS" export --to "${to%:*}" -o - x.iops
+	is "... is told" "$(cat status.out)" "iops: export: --to ${to%:*} makes ${to#*:}: name it by --output; 'iops help export' tells more"
+done
 is "a path that is no UTF-8 is a blob" "$(x sqlite -o n.db x.iops; sqlite3 n.db "select typeof(path) from file where hex(path) like '%2F6EFF3B6F'")" blob
 x jsonl -o o.jsonl x.iops
 is "... and base64 in jsonl" "$(/usr/bin/python3 -c 'import base64, json

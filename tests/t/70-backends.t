@@ -23,7 +23,7 @@ is "auto falls back to proc, and says why" "$(json inner.json 'j["run"]["backend
 fails "-b ptrace insists" "$IOPS" run -q -o outer -- "$IOPS" run -b ptrace -o x -- true
 is "IOPS_BACKEND" "$(IOPS_BACKEND=proc "$IOPS" run --json -o - true 2>/dev/null >e.json; json e.json 'j["run"]["backend"]')" proc
 status "... that there is none of" 2 env IOPS_BACKEND=prok "$IOPS" run -o - true
-is "... is told" "$(cat status.out)" "iops: IOPS_BACKEND prok: auto, ptrace, bpf, proc, system and blktrace are known"
+is "... is told" "$(cat status.out)" "iops: IOPS_BACKEND prok: auto, ptrace, bpf, proc, system and blktrace are known; 'iops help run' tells more"
 status "... unless another one is asked for" 0 env IOPS_BACKEND=prok "$IOPS" run -b proc -q -o - true
 is "doctor" "$("$IOPS" doctor --json >d.json; echo $?; json d.json 'sorted(b["name"] for b in j["backends"] if b["status"] in ("works", "limited", "no"))')" "0
 ['blktrace', 'bpf', 'fast path', 'mount', 'proc', 'ptrace attach', 'ptrace run', 'system']"
