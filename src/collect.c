@@ -384,6 +384,18 @@ static bool never_ran(const struct collection *c)
 	return c->job->launch && c->job->launch->exec_errno;
 }
 
+/* Whether there is somebody to trace behind the report. */
+static bool is_served(const struct collection *c)
+{
+	size_t n;
+	const struct proc *p = stats_procs(c->stats, &n);
+
+	for (size_t i = 0; c->job->launch && i < n; i++)
+		if (p[i].running_on)
+			return true;
+	return false;
+}
+
 static struct sink *entry_of(struct session *s)
 {
 	return s->entry ? s->entry : session_fan(s);
@@ -424,9 +436,13 @@ void collect(struct front_job *job)
 			err = left_put(
 				c.stats, entry_of(&c.session), session_now(&c.session));
 		ask_source(&c);
-		int wrote = never_ran(&c) ? 0 : report(&c, false);
+		if (!is_served(&c))
+			front_reports();
+		/* The log first: the report may wait for its reader, and be given up. */
+		update(&c, false);
+		int wrote = close_sinks(&c);
 		err = err ? err : wrote;
-		wrote = close_sinks(&c);
+		wrote = never_ran(&c) ? 0 : report(&c, false);
 		err = err ? err : wrote;
 	}
 	int late = out_close(job->out);

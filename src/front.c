@@ -12,7 +12,7 @@
 #include "iops/fds.h"
 #include "iops/given.h"
 #include "iops/prefault.h"
-#include "iops/slurp.h"
+#include "relay.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,29 +30,11 @@
 #include <unistd.h>
 
 enum { EXIT_FAILED = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
-enum { FORWARD_WAIT_MS = 20, FORWARD_LATE_MS = 500, LEAVE_MS = 20 };
+enum { LEAVE_MS = 20 };
 
 /* Faults are our own; these are nobody's to catch, or mean nothing by default. */
 static const int not_caught[] = { SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL,
 	SIGTRAP, SIGSYS, SIGABRT, SIGWINCH, SIGURG };
-
-struct front {
-	struct launch *launch; /* NULL: attach */
-	pid_t tracer;
-	int signals, done; /* to read: signalfd(2), the tracer's word */
-	sigset_t mask;     /* as it was */
-	bool ended, told;
-	unsigned matched[NSIG]; /* deliveries to the command that we have had as well */
-	int result;             /* what the tracer told */
-};
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * UINT64_C(1000000000) + t.tv_nsec;
-}
 
 /* What execvp(3) makes nothing of. */
 static bool is_missing(int err)
@@ -217,184 +199,15 @@ void front_done(struct front_job *j, int err)
 	j->done = -1;
 }
 
-/* Whether a signal waits in the command, blocked by it. No stdio: beside.h. */
-static bool is_pending(const struct launch *l, unsigned sig)
+/* Until now it was the session's clock. */
+void front_reports(void)
 {
-	static const char *const fields[] = { "\nSigPnd:", "\nShdPnd:" };
-	char path[64], text[64 << 10]; /* it may be in thousands of groups */
-	bool pending = false;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", l->command);
-	if (slurp(path, text, sizeof(text)) < 0)
-		return false;
-	for (int i = 0; i < 2; i++) {
-		const char *at = strstr(text, fields[i]);
-		pending |=
-			at && strtoull(at + strlen(fields[i]), NULL, 16) >> (sig - 1) & 1;
-	}
-	return pending;
-}
-
-/*
- * Whether the command got this signal too, from the same sender: as when it was sent to
- * the process group. Each delivery is the answer to one signal of ours at most.
- */
-static bool had_it_too(struct front *f, const struct signalfd_siginfo *si, uint64_t at)
-{
-	const struct launch *l = f->launch;
-	unsigned sig = si->ssi_signo, n = l->delivered[sig].n;
-
-	if (n != f->matched[sig] && l->delivered[sig].from == (pid_t)si->ssi_pid &&
-		l->delivered[sig].at_ns + FORWARD_LATE_MS * UINT64_C(1000000) > at) {
-		f->matched[sig] = n;
-		return true;
-	}
-	return is_pending(l, sig);
-}
-
-/* What a user ends a program by. */
-static bool ends_command(int sig)
-{
-	return sig == SIGINT || sig == SIGQUIT || sig == SIGTERM || sig == SIGHUP;
-}
-
-/*
- * What the terminal sends reaches the command by itself; what was meant for us is its.
- * A hangup is told to the session's leader alone: as which the command would run.
- */
-static void forward(struct front *f, const struct signalfd_siginfo *si)
-{
-	struct timespec wait = { 0, FORWARD_WAIT_MS * 1000000 };
-	uint64_t at = now_ns();
-	bool hangup = si->ssi_signo == SIGHUP && getsid(0) == getpid();
-
-	if (f->ended) {
-		f->launch->enough |= ends_command((int)si->ssi_signo);
-		return;
-	}
-	if (si->ssi_code == SI_KERNEL && !hangup)
-		return;
-	nanosleep(&wait, NULL);
-	if (!had_it_too(f, si, at))
-		kill(f->launch->command, (int)si->ssi_signo);
-}
-
-/* Stop as the command did, so that the shell takes the job for stopped. */
-static void stop_like(struct front *f, int sig)
-{
-	struct sigaction deflt = { .sa_handler = SIG_DFL }, old;
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, sig);
-	sigaction(sig, &deflt, &old);
-	if (f->launch) {
-		f->matched[SIGCONT] = f->launch->delivered[SIGCONT].n;
-		f->launch->stopped = 1;
-	}
-	raise(sig);
-	if (sig != SIGSTOP) {
-		sigprocmask(SIG_UNBLOCK, &set, NULL);
-		sigprocmask(SIG_BLOCK, &set, NULL);
-	}
-	sigaction(sig, &old, NULL);
-}
-
-/* Whoever continues only us means the command, if it has not gone on by itself. */
-static void go_on(struct front *f)
-{
-	struct timespec wait = { 0, FORWARD_WAIT_MS * 1000000 };
-	siginfo_t info = { .si_pid = 0 };
-
-	if (!f->launch->stopped)
-		return;
-	f->launch->stopped = 0;
-	nanosleep(&wait, NULL);
-	waitid(P_PID, f->launch->command, &info, WCONTINUED | WNOHANG);
-	if (!info.si_pid && f->matched[SIGCONT] == f->launch->delivered[SIGCONT].n)
-		kill(f->launch->command, SIGCONT);
-}
-
-static void look_at_children(struct front *f)
-{
-	siginfo_t info;
-
-	if (f->tracer > 0 && waitpid(f->tracer, NULL, WNOHANG) == f->tracer)
-		f->tracer = 0; /* its id is free for others now */
-	if (!f->launch || f->ended)
-		return;
-	for (;;) {
-		info.si_pid = 0;
-		if (waitid(P_PID, f->launch->command, &info,
-			    WSTOPPED | WCONTINUED | WNOHANG) < 0 ||
-			!info.si_pid)
-			break;
-		if (info.si_code == CLD_STOPPED)
-			stop_like(f, info.si_status);
-	}
-	/* Its counters can be read until it is reaped: at the very end. */
-	info.si_pid = 0;
-	if (!waitid(P_PID, f->launch->command, &info, WEXITED | WNOWAIT | WNOHANG) &&
-		info.si_pid) {
-		f->launch->status =
-			info.si_code == CLD_EXITED
-				? info.si_status << 8
-				: info.si_status |
-					  (info.si_code == CLD_DUMPED ? 0x80 : 0);
-		f->ended = true;
-		f->launch->ended = 1;
-	}
-}
-
-static void on_signal(struct front *f, const struct signalfd_siginfo *si)
-{
-	switch (si->ssi_signo) {
-	case SIGCHLD:
-		look_at_children(f);
-		break;
-	case SIGUSR1:
-		if (f->tracer > 0)
-			kill(f->tracer, SIGUSR1);
-		break;
-	case SIGCONT:
-		if (f->launch)
-			go_on(f);
-		break;
-	case SIGTSTP:
-	case SIGTTIN:
-	case SIGTTOU:
-		/* The command stops first, if it does at all; attached ones run on. */
-		if (!f->launch)
-			stop_like(f, (int)si->ssi_signo);
-		break;
-	default:
-		if (f->launch)
-			forward(f, si);
-		else if (f->tracer > 0)
-			kill(f->tracer, SIGTERM);
-	}
-}
-
-static void serve(struct front *f)
-{
-	struct pollfd on[2] = { { .fd = f->signals, .events = POLLIN },
-		{ .fd = f->done, .events = POLLIN } };
-	struct signalfd_siginfo si;
-	char byte;
-
-	look_at_children(f);
-	while ((f->launch && !f->ended) || !f->told) {
-		if (poll(on, 2, -1) < 0 && errno != EINTR)
-			break;
-		if (on[0].revents && read(f->signals, &si, sizeof(si)) == sizeof(si))
-			on_signal(f, &si);
-		if (on[1].revents && !f->told) {
-			ssize_t n = read(f->done, &byte, 1);
-			f->told = true;
-			f->result = n == 1 ? byte : -1;
-			on[1].fd = -1;
-		}
-	}
+	sigaddset(&set, SIGALRM);
+	signal(SIGALRM, SIG_DFL);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 /* Die as the command did, without a core file of ours. */
@@ -488,6 +301,12 @@ static int start(struct front *f, struct tracer_birth *b)
 	return f->tracer < 0 ? -errno : 0;
 }
 
+static const char *no_report(const struct front *f)
+{
+	return f->gave_up ? "nobody read the report, and it was given up"
+			  : "the tracer was killed before it could report";
+}
+
 int front_attach(
 	const struct options *o, struct out *out, struct out *log, front_work *work)
 {
@@ -507,9 +326,9 @@ int front_attach(
 	out_close(log);
 	fds_let_go(STDIN_FILENO);
 	fds_let_go(STDOUT_FILENO);
-	serve(&f);
+	relay_serve(&f);
 	if (f.result < 0)
-		diag("the tracer was killed before it could report; the processes go on");
+		diag("%s; the processes go on", no_report(&f));
 	return f.result ? 1 : 0;
 }
 
@@ -541,7 +360,7 @@ static int finish_run(struct front *f, const struct options *o)
 		return f->launch->exec_errno == ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 	}
 	if (f->result < 0)
-		diag("the tracer was killed before it could report");
+		diag("%s", no_report(f));
 	if (f->result < 0 && !f->launch->begins)
 		return EXIT_FAILED;
 	if (f->result && WIFEXITED(status) && !WEXITSTATUS(status))
@@ -584,7 +403,7 @@ int front_run(const struct options *o, struct out *out, struct out *log, front_w
 	fds_let_go(STDOUT_FILENO);
 	int keep[] = { f.signals, f.done };
 	fds_close_others(keep, 2);
-	serve(&f);
+	relay_serve(&f);
 	/* Neither what is in memory nor what is open is anybody's any more. */
 	_exit(finish_run(&f, o));
 }

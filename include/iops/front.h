@@ -23,6 +23,10 @@ struct front_job {
 /* Tell the front end how it went (0, or -errno) and let go of its terminal. */
 void front_done(struct front_job *j, int err);
 
+/* Nobody is traced any more: SIGALRM ends the tracer from now on, whatever it waits for.
+ */
+void front_reports(void);
+
 /* In the tracer process; returns when all is served. */
 typedef void front_work(struct front_job *j);
 

@@ -78,6 +78,14 @@ status "-o in a missing directory" 125 "$IOPS" run -o nosuch/x true
 status "report to a full disk" 125 "$IOPS" run -o /dev/full true
 status "... but the command's own failure wins" 3 "$IOPS" run -o /dev/full sh -c 'exit 3'
 ok "... and says what was full" sh -c '"$0" run -o /dev/full true 2>&1 | grep -q "iops: .*No space left"' "$IOPS"
+# A reader that does not read: the report can be given up.
+for sig in TERM INT HUP QUIT; do
+	is "a report that nobody reads, and SIG$sig" "$(/usr/bin/python3 "$ROOT/tests/unread.py" SIG$sig "$IOPS" run --json -o - -l unread.iops -- sh -c 'cat /etc/passwd >/dev/null')" \
+		"125 True iops: nobody read the report, and it was given up"
+	status "... the log is whole" 0 "$IOPS" report unread.iops
+done
+is "... with the command's own failure" "$(/usr/bin/python3 "$ROOT/tests/unread.py" SIGTERM "$IOPS" run --json -o - sh -c 'exit 3')" \
+	"3 True iops: nobody read the report, and it was given up"
 # A closed pipe: the reader is gone before the report comes.
 is "report to a closed pipe" "$(/usr/bin/python3 -c 'import subprocess,sys,os
 r,w=os.pipe(); os.close(r)

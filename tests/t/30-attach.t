@@ -207,4 +207,12 @@ sh -c 'while :; do sleep 0.01; done' & two=$!
 "$IOPS" attach -d 0.2 --json -o two.json $pid $two 2>said.txt
 is "one that cannot be attached to is told, and left out" "$? $(grep -c "cannot attach to $pid: already traced" said.txt) $(json two.json 'j["run"]["pids"]')" "0 1 [$two]"
 kill $two; kill -INT $other; wait $other; kill $pid
+# A reader that does not read.
+for sig in TERM INT HUP; do
+	sh -c 'while :; do cat /etc/passwd; sleep 0.01; done' >/dev/null & pid=$!
+	is "a report that nobody reads, and SIG$sig" "$(/usr/bin/python3 "$ROOT/tests/unread.py" SIG$sig "$IOPS" attach --json -o - -l unread.iops -d 0.3 $pid) $(awk '/^TracerPid/ { print $2 }' /proc/$pid/status)" \
+		"1 True iops: nobody read the report, and it was given up; the processes go on 0"
+	status "... the log is whole" 0 "$IOPS" report unread.iops
+	kill $pid; wait $pid
+done
 plan
