@@ -92,6 +92,8 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		done
 		status "what waits in a ring that is closed takes nothing $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" pending "$DIR/file"
 		status "... and keeps nothing open $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" gone "$DIR/file"
+		"$HELP/ended" >bare.txt; timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/ended" >ended.txt
+		is "waits that end without an answer end as they do bare $mode" "$? $(cat ended.txt)" "0 $(cat bare.txt)"
 		# Below a filter, as what a shell runs again and again.
 		status "... as a child of a shell $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- sh -c 'for i in 1 2 3 4 5 6; do /bin/true; done; "$0" gone "$1" && "$0" pending "$1"' "$HELP/flights" "$DIR/file"
 	done

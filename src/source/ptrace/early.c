@@ -94,6 +94,14 @@ static int shorten(
 	return !at || tracee_write(k->tid, at, &to, sizeof(to)) < 0 ? -EFAULT : 1;
 }
 
+/* What is there for it, of those that can be told apart; 0: nothing. */
+static int64_t ready_of(
+	const struct tracer *t, const struct task *k, const struct made_call *e)
+{
+	return uring_ready(t, k, (int)e->arg[ENTER_FD],
+		e->arg[ENTER_FLAGS] & IORING_ENTER_REGISTERED_RING);
+}
+
 /* The kernel counts from what is read by now: others may have read some. */
 static void lessen(const struct tracer *t, const struct task *k, struct made_call *e)
 {
@@ -160,17 +168,16 @@ bool early_make(const struct tracer *t, struct task *k)
 
 /*
  * At its exit: an interrupt of ours is forgotten there, and among threads the one that
- * was woken for a signal may not be the one that takes it.
+ * was woken for a signal may not be the one that takes it. But not where its time is said
+ * in a way that we cannot read: it would have all of that once more.
  */
 bool early_quietly(const struct tracer *t, struct task *k)
 {
 	struct made_call e;
 
 	return k->ring && !task_leaves(t, k) && !k->process->stopped &&
-	       is_early(t, k, &e) &&
-	       !uring_ready(t, k, (int)e.arg[ENTER_FD],
-		       e.arg[ENTER_FLAGS] & IORING_ENTER_REGISTERED_RING) &&
-	       !tracee_awaits(k->tid) && early_make(t, k);
+	       is_early(t, k, &e) && !(e.arg[ENTER_FLAGS] & ENTER_ARG_REG) &&
+	       !ready_of(t, k, &e) && !tracee_awaits(k->tid) && early_make(t, k);
 }
 
 /* Another signal has come before it was made again: it has ended as it had without us. */
@@ -187,14 +194,18 @@ void early_never(struct task *k)
 	k->early.never = true;
 }
 
-/* At its exit. Its result. */
-int64_t early_exit(struct task *k, int64_t ret)
+/*
+ * At its exit. Its result. As it was made again without requests, it says itself why it
+ * has ended: if that is its time, or an error, it ends for good.
+ */
+int64_t early_exit(const struct tracer *t, struct task *k, int64_t ret)
 {
 	struct made_call *e = &k->early.call;
 
 	if (!k->early.on)
 		return ret;
 	k->early.on = false;
+	k->early.never |= ret != -EINTR && (ret || !ready_of(t, k, e));
 	if (k->ring)
 		k->early.goes_on = false; /* the hook has no part in it */
 	if (k->slot.ctl) {                /* the hook puts them back */

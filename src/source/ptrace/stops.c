@@ -149,7 +149,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 		return;
 	}
 	again_exit(t, k, in.exit.rval);
-	in.exit.rval = rest_exit(t, k, early_exit(k, in.exit.rval));
+	in.exit.rval = rest_exit(t, k, early_exit(t, k, in.exit.rval));
 	if (rest_quietly(t, k, in.exit.rval, in.instruction_pointer)) {
 		queue_resume(t, k, 0);
 		return;

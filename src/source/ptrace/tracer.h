@@ -421,7 +421,7 @@ bool early_make(const struct tracer *t, struct task *k);
 bool early_quietly(const struct tracer *t, struct task *k);
 void early_never(struct task *k);
 void early_undo(struct task *k);
-int64_t early_exit(struct task *k, int64_t ret);
+int64_t early_exit(const struct tracer *t, struct task *k, int64_t ret);
 
 /* rest.c: see there. */
 bool rest_may(const struct task *k);

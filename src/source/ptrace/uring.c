@@ -249,7 +249,7 @@ int64_t uring_ready(const struct tracer *t, const struct task *k, int fd, bool r
 	if (!r || !r->view.cq)
 		return -1;
 	uint32_t n = uring_word(r->view.cq, r->p.cq_off.tail) - k->early.head;
-	return n && r->timeouts ? INT32_MAX : n;
+	return r->hushed || (n && r->timeouts) ? INT32_MAX : n;
 }
 
 /* How many answers have been read since. */

@@ -34,6 +34,7 @@ enum {
 	LOST_MAX = 1 << 20,
 	REGISTER_RESIZE = 33,     /* IORING_REGISTER_RESIZE_RINGS */
 	ENTER_ABS_TIMER = 1 << 5, /* IORING_ENTER_ABS_TIMER */
+	ENTER_ARG_REG = 1 << 6,   /* IORING_ENTER_EXT_ARG_REG */
 	BY_REGISTERED = INT_MIN,  /* IORING_REGISTER_USE_REGISTERED_RING */
 };
 
@@ -98,6 +99,7 @@ struct uring {
 	uint64_t severed; /* a chain that has failed, of which more may be taken */
 	bool silenced;    /* ... and is not answered */
 	bool timeouts;    /* has been asked for some, which end each wait */
+	bool hushed;      /* ... and are not answered */
 	unsigned silent;  /* requests that are answered only if they fail, so far */
 	struct registered *file;
 	struct update *updates; /* asked for */

@@ -339,6 +339,7 @@ static void ask(struct asking *a, struct request *q, uint64_t number,
 	if (!a->noted)
 		flight_asked(a->t, a->k, q);
 	a->r->timeouts |= s->opcode == IORING_OP_TIMEOUT;
+	a->r->hushed |= s->opcode == IORING_OP_TIMEOUT && q->silent;
 	if (s->opcode == IORING_OP_FILES_UPDATE)
 		uring_put_update(a->t, a->k, a->r, number, s);
 }
