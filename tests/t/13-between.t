@@ -57,6 +57,22 @@ for mode in $MODES; do
 	[ $mode = default ] && mode=
 	is "calls that a thread dies in, $mode" "$(cut 12 exec; cut 3 exit; cut 3 kill)" ""
 done
+# What appends to a file begins where it ends, whoever has made it longer, or it is not known.
+grown() {	# how, option...
+	how=$1; shift
+	"$IOPS" run "$@" -q -o /dev/null -l grown.iops -- "$HELP/grown" $how "$DIR/grown" >grown.want || return
+	"$IOPS" export --to csv grown.iops | awk -F, '
+		NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+		$at["call"] == "write" && $at["path"] ~ /grown$/ && $at["result"] == 7 { print $at["offset"] "" }' | paste - grown.want |
+		awk -F'\t' '$1 != $2 && ($1 != "" || "'$how'" == "cut") { print "told", $1, "is", $2 } END { print NR }'
+}
+for mode in $MODES; do
+	[ $mode = default ] && mode=
+	for want in data,sync all data,ftruncate; do
+		is "appends behind what cuts a file, -e $want $mode" "$(grown cut -e $want $mode)" 6
+	done
+	is "appends behind a write from nobody knows where $mode" "$(for _ in 1 2 3 4 5 6; do grown unknown $mode; done | sort -u)" 5
+done
 # The kernel takes the command of fcntl(2) for an int.
 cat >wide.py <<'EOP'
 import ctypes, os

@@ -68,10 +68,11 @@ static void one_side(struct tracer *t, struct task *k, const struct fast_rec *r,
 	}
 	if (!explicit)
 		history_moved(t, o, op->ret);
-	int64_t end;
-	if (e && !append && op->offset != OP_NO_OFFSET &&
-		!__builtin_add_overflow(op->offset, op->ret, &end))
-		ends_wrote(e, end, among, r->t1);
+	int64_t end = 0;
+	bool known = op->offset != OP_NO_OFFSET &&
+		     !__builtin_add_overflow(op->offset, op->ret, &end);
+	if (e && !append) /* who knows how far, else? */
+		ends_wrote(e, end, among || !known, r->t1);
 	if (contested)
 		op->offset = OP_NO_OFFSET;
 }

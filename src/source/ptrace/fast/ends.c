@@ -287,7 +287,7 @@ void ends_added(struct file_end *e, int64_t by)
 }
 
 /* Written up to there by a call that does not append and ended then; contested: while
- * somebody did. */
+ * somebody did, or from where nobody knows. */
 void ends_wrote(struct file_end *e, int64_t end, bool contested, uint64_t when)
 {
 	if (contested)
@@ -352,25 +352,12 @@ void ends_begun(struct tracer *t, struct task *k, uint32_t file, bool appends)
 	k->call.writes = e;
 }
 
-/* The write is over. What it did to the end depends on what others have done meanwhile:
- * that is asked. */
-void ends_done(struct tracer *t, struct task *k, int fd)
-{
-	struct file_end *e = ends_leave(t, k);
-
-	if (e)
-		learn(t, k, fd, e);
-}
-
-/* A task is out of the call that stopped, or gone with it. */
-struct file_end *ends_leave(struct tracer *t, struct task *k)
+/* NULL: it was no write. */
+static struct file_end *write_over(struct task *k)
 {
 	struct file_end *e = k->call.writes;
 
 	k->call.writes = NULL;
-	if (k->call.cuts)
-		t->fast->cutting--;
-	k->call.cuts = false;
 	if (e) {
 		e->writers--;
 		e->busy = fast_tsc();
@@ -378,6 +365,25 @@ struct file_end *ends_leave(struct tracer *t, struct task *k)
 		lose(e, e->busy);
 	}
 	return e;
+}
+
+/* The write is over. What it did to the end depends on what others have done meanwhile:
+ * that is asked. What the call may have cut is its own affair: cut.c. */
+void ends_done(struct tracer *t, struct task *k, int fd)
+{
+	struct file_end *e = write_over(k);
+
+	if (e)
+		learn(t, k, fd, e);
+}
+
+/* A task is out of the call that stopped, or gone with it. */
+void ends_leave(struct tracer *t, struct task *k)
+{
+	if (k->call.cuts)
+		t->fast->cutting--;
+	k->call.cuts = false;
+	write_over(k);
 }
 
 /* As from the stop before a write to the end of one, by a request, of which many may be

@@ -44,7 +44,7 @@ void ends_resized(struct tracer *t, struct task *k, const struct fast_call *c,
 	const struct fast_rec *r, uint32_t file);
 void ends_begun(struct tracer *t, struct task *k, uint32_t file, bool appends);
 void ends_done(struct tracer *t, struct task *k, int fd);
-struct file_end *ends_leave(struct tracer *t, struct task *k);
+void ends_leave(struct tracer *t, struct task *k);
 struct file_end *ends_hold(struct tracer *t, uint32_t file);
 void ends_release(
 	struct file_end *e, uint64_t since, uint64_t when, int64_t by, int64_t to);
