@@ -32,9 +32,9 @@
 enum { EXIT_FAILED = 125, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 enum { LEAVE_MS = 20 };
 
-/* Faults are our own; these are nobody's to catch, or mean nothing by default. */
-static const int not_caught[] = { SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL,
-	SIGTRAP, SIGSYS, SIGABRT, SIGWINCH, SIGURG };
+/* These are nobody's to catch, or mean nothing by default. A fault of our own ends us all
+ * the same: the kernel does not let that be blocked. */
+static const int not_caught[] = { SIGKILL, SIGSTOP, SIGWINCH, SIGURG };
 
 /* What execvp(3) makes nothing of. */
 static bool is_missing(int err)

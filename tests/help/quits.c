@@ -5,9 +5,10 @@
  *   quits HOW MS
  *
  * HOW: filter, tsync (a filter for all threads at once), sigsys, dispatch, or what is
- * done with that memory: unmap, map or protect; or gap, and then without threads: map
- * where it finds something near its code that can be run and is of no file. After half of
- * the milliseconds; prints good after all of them. One of the threads waits for that.
+ * done with that memory: unmap, map or protect; or without threads code, mapped to be
+ * run, and gap: map where it finds something near its code that can be run and is of no
+ * file. After half of the milliseconds; prints good after all of them. One of the threads
+ * waits for that.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -31,6 +32,7 @@
 
 enum { READERS = 2, MANY = 500, SIZE = 64 };
 enum { LOW = 0x68000000, LOW_LEN = 0x18000000, STEP = 64 * 1024 };
+enum { CODE = 0x6ff00000, CODE_LEN = 0x200000 };
 
 static int zero, ends[2];
 static char *mapped, *mapped_end;
@@ -99,7 +101,10 @@ static int use_memory(const char *how)
 			(void)mprotect(at + i, STEP, PROT_NONE);
 		return 0;
 	}
-	mapped = mmap(at, LOW_LEN, PROT_READ | PROT_WRITE, flags, -1, 0);
+	const int code = strcmp(how, "code") ? 0 : PROT_EXEC;
+	mapped = mmap(at, LOW_LEN, PROT_READ | PROT_WRITE | code, flags, -1, 0);
+	if (mapped == at && code)
+		memset((void *)(intptr_t)CODE, 0xcc, CODE_LEN); /* int3 */
 	for (size_t i = 0; mapped == at && i < LOW_LEN; i += STEP)
 		mapped[i] = 'x';
 	mapped_end = at + LOW_LEN;
@@ -148,7 +153,8 @@ static int begin(const char *how)
 
 	if (!strcmp(how, "gap"))
 		return use_gap();
-	if (!strcmp(how, "unmap") || !strcmp(how, "map") || !strcmp(how, "protect"))
+	if (!strcmp(how, "unmap") || !strcmp(how, "map") || !strcmp(how, "code") ||
+		!strcmp(how, "protect"))
 		return use_memory(how);
 	if (!strcmp(how, "sigsys"))
 		return signal(SIGSYS, handler) == SIG_ERR;
@@ -164,7 +170,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
-	const int threads = strcmp(argv[1], "gap") != 0;
+	const int threads = strcmp(argv[1], "gap") && strcmp(argv[1], "code");
 	long begun = now_ms(), ms = atol(argv[2]), done = 0;
 	zero = open("/dev/zero", O_RDONLY);
 	for (int i = 0; threads && i < READERS; i++)

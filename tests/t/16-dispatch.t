@@ -465,7 +465,7 @@ is "threads that call from one place, for whatever it is" "$(run -- "$HELP/onepl
 	json got.json '[f["write"]["operations"] for f in j["by"]["file"] if f["path"] == "/dev/null"], j["run"]["fast_path"]["stopped"] < 200')" \
 	"0 True ([20000], True)"
 # Our pages are gone, or something else is there, all at once for threads in the hook.
-for how in unmap map protect gap; do
+for how in unmap map code protect gap; do
 	is "low memory is used by the program: $how" "$(run -- "$HELP/quits" $how 400 | tr '\n' ' ')$(
 		json got.json 'j["run"]["fast_path"]["operations"] > 10000')" "good 0 True True"
 done

@@ -78,6 +78,14 @@ status "-o in a missing directory" 125 "$IOPS" run -o nosuch/x true
 status "report to a full disk" 125 "$IOPS" run -o /dev/full true
 status "... but the command's own failure wins" 3 "$IOPS" run -o /dev/full sh -c 'exit 3'
 ok "... and says what was full" sh -c '"$0" run -o /dev/full true 2>&1 | grep -q "iops: .*No space left"' "$IOPS"
+# Faults are its own, if it sends them to its whole group.
+cat >group.sh <<-'EOF'
+	for s in ABRT SEGV BUS FPE ILL TRAP SYS; do trap "echo $s" $s; done
+	for s in ABRT SEGV BUS FPE ILL TRAP SYS; do kill -$s 0; sleep 0.02; done
+	exit 7
+EOF
+is "signals of faults to its group" "$(setsid -w "$IOPS" run -q -o group.txt -- sh group.sh | tr '\n' ' '; [ -s group.txt ] && echo reported)" \
+	"ABRT SEGV BUS FPE ILL TRAP SYS reported"
 # A reader that does not read: the report can be given up.
 for sig in TERM INT HUP QUIT; do
 	is "a report that nobody reads, and SIG$sig" "$(/usr/bin/python3 "$ROOT/tests/unread.py" SIG$sig "$IOPS" run --json -o - -l unread.iops -- sh -c 'cat /etc/passwd >/dev/null')" \

@@ -197,7 +197,7 @@ rm -f ready
 
 # It begins to judge its calls, to handle SIGSYS, or to use the memory where our pages are,
 # while its threads run in patched code: that is put back below them.
-for how in filter tsync sigsys dispatch unmap map protect gap; do
+for how in filter tsync sigsys dispatch unmap map code protect gap; do
 	all_found=''
 	for end in 0.7 0.7 0.7 5 5; do
 		"$HELP/quits" $how 1000 >quits.txt & pid=$!

@@ -328,7 +328,7 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 	if (row[SYS_stat] >= 0 && !syscall_traced(want, (unsigned)row[SYS_stat]))
 		f->shape[SYS_execve] = SHAPE_EXEC;
 	f->shape[SYS_rt_sigprocmask] = f->guards ? SHAPE_SPARE : SHAPE_MASK;
-	for (unsigned i = 0; f->guards && i < sizeof(mapping) / sizeof(*mapping); i++)
+	for (unsigned i = 0; i < sizeof(mapping) / sizeof(*mapping); i++)
 		if (f->shape[mapping[i]] == SHAPE_FREE)
 			f->shape[mapping[i]] = SHAPE_SPACE;
 	f->shape[SYS_rt_sigaction] = SHAPE_ACTION;

@@ -37,6 +37,7 @@ bool handler_sets_mask(
 	const struct tracer *t, struct task *k, const struct user_regs_struct *r);
 
 /* rival.c */
+bool rival_takes(const struct task *k, const struct user_regs_struct *r);
 bool rival_is(const struct tracer *t, struct task *k, const struct user_regs_struct *r);
 void rival_let_be(struct tracer *t, struct task *k);
 int rival_clear(struct tracer *t, struct task *k, const struct user_regs_struct *r);

@@ -939,9 +939,9 @@ setup_code:
 	xorl	%r9d, %r9d
 	syscall
 	movq	%rax, %rbx
-	movl	$28, %eax		/* madvise(SLOTS_AT, r13, MADV_DONTDUMP) */
-	movl	$SLOTS_AT, %edi
-	movq	%r13, %rsi
+	movl	$28, %eax		/* madvise(WINDOW_AT, with r13, MADV_DONTDUMP) */
+	movl	$WINDOW_AT, %edi
+	leaq	SLOTS_AT-WINDOW_AT(%r13), %rsi
 	movl	$16, %edx
 	syscall
 	cmpw	$0, SEAL_AT
@@ -967,6 +967,9 @@ setup_code:
 	xorl	%r9d, %r9d
 	syscall
 	movq	%rax, %r15
+	movl	$28, %eax		/* madvise(r14, r15 as it was, MADV_DONTDUMP) */
+	movl	$16, %edx
+	syscall
 	trap	setup_trap
 
 setup_barrier:
@@ -988,6 +991,9 @@ setup_map:
 	xorl	%r9d, %r9d
 	syscall
 	movq	%rax, %rbx
+	movl	$28, %eax		/* madvise(r14, r15, MADV_DONTDUMP) */
+	movl	$16, %edx
+	syscall
 	trap	setup_map_trap
 
 setup_unmap:

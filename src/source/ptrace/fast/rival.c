@@ -20,7 +20,7 @@ static bool is_ours(const struct space *sp, uint64_t at, uint64_t len)
 }
 
 /* Puts something else, or nothing, where what is ours lies. */
-static bool takes_memory(const struct task *k, const struct user_regs_struct *r)
+bool rival_takes(const struct task *k, const struct user_regs_struct *r)
 {
 	const struct space *sp = k->space;
 
@@ -52,7 +52,7 @@ bool rival_is(const struct tracer *t, struct task *k, const struct user_regs_str
 	case SYS_seccomp:
 		return (unsigned)r->rdi <= 1; /* SECCOMP_SET_MODE_STRICT, _FILTER */
 	}
-	return t->fast->guards && takes_memory(k, r);
+	return rival_takes(k, r);
 }
 
 /* It goes on from where it stands as all do that are not dispatched any more: each call
@@ -82,7 +82,7 @@ void rival_let_be(struct tracer *t, struct task *k)
  */
 int rival_clear(struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
-	const bool takes = takes_memory(k, r);
+	const bool takes = rival_takes(k, r);
 	struct stand s;
 
 	fast_left(t, k,
