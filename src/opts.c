@@ -447,8 +447,7 @@ static void settle(struct options *o)
 	if (o->groups.n)
 		add_by(o, "group");
 	o->view.partial = o->npaths || o->types || o->nonly || o->from.set || o->to.set ||
-			  !syscall_set_countable(&o->want) ||
-			  trace_filters(&o->trace.filter);
+			  !syscall_set_whole(&o->want) || trace_filters(&o->trace.filter);
 	/* Machines want all rows; people the first ones. */
 	if (o->format == &report_json)
 		o->view.top = 0;

@@ -116,5 +116,6 @@ struct block_device *block_device_of(struct block_sums *s, uint32_t dev);
 const char *block_stage_name(unsigned stage);
 const char *block_class_name(unsigned class);
 const char *block_span_name(unsigned span);
+const char *block_seek_name(unsigned seek); /* that of its stage */
 
 #endif

@@ -95,6 +95,9 @@ int syscall_set_parse(struct syscall_set *s, const char *text, const char **bad)
  */
 bool syscall_set_countable(const struct syscall_set *s);
 
+/* Whether all calls are wanted that move data or make it durable. */
+bool syscall_set_whole(const struct syscall_set *s);
+
 /* Whether a call has to be traced: it is wanted, or needed for that comparison. */
 bool syscall_traced(const struct syscall_set *s, unsigned row);
 

@@ -7,6 +7,7 @@
 #include "iops/hist.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -229,7 +230,9 @@ uint64_t hist_count(const struct hist *h, unsigned index)
 
 uint64_t hist_quantile(const struct hist *h, double q)
 {
-	uint64_t seen = 0, rank = (uint64_t)(q * (double)h->n + 0.5), n;
+	/* The first that so many are no longer than; what a product is above a whole
+	 * number is not more than how it is rounded. */
+	uint64_t seen = 0, rank = (uint64_t)ceil(q * (double)h->n * (1 - 1e-12)), n;
 
 	for (unsigned i = 0; hist_next(h, &i, &n); i++) {
 		seen += n;

@@ -405,6 +405,14 @@ bool syscall_set_countable(const struct syscall_set *s)
 	return true;
 }
 
+bool syscall_set_whole(const struct syscall_set *s)
+{
+	for (unsigned i = 0; syscalls[i].name; i++)
+		if (syscalls[i].sets & (SET_DATA | SET_SYNC) && !syscall_wanted(s, i))
+			return false;
+	return true;
+}
+
 bool syscall_traced(const struct syscall_set *s, unsigned row)
 {
 	return syscall_wanted(s, row) ||

@@ -96,7 +96,7 @@ static int doctor(const struct options *o)
 		put_table(f, row, n);
 	}
 	fclose(f);
-	int err = out_write(&out, text, len);
+	int err = out_replace(&out, text, len);
 	free(text);
 	return out_close(&out) < 0 || err < 0;
 }

@@ -57,6 +57,11 @@ const char *block_span_name(unsigned span)
 	return span < NSPANS ? span_text[span] : "?";
 }
 
+const char *block_seek_name(unsigned seek)
+{
+	return block_stage_name(seek == SEEK_QUEUED ? STAGE_QUEUED : STAGE_ISSUED);
+}
+
 /* What a call is, by its name: a stage, a span, or a transfer of another tool. */
 enum { CODE_SPAN = 100, CODE_OTHER = 200, CODE_PASSTHROUGH = 0x100 };
 

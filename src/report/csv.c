@@ -40,7 +40,7 @@ static void put_name(FILE *out, const struct column *c)
 static size_t all_columns(enum dim dim, struct column *out)
 {
 	static const unsigned classes[] = { CLASS_READ, CLASS_WRITE, NCLASS, CLASS_SYNC,
-		CLASS_META };
+		CLASS_META, CLASS_PEEK };
 	size_t n = 0;
 
 	for (const struct column *c = row_columns; c->name; c++)

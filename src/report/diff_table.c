@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_WIDTH = 34 };
+enum { NAME_WIDTH = 27 };
 
 static const char *style(const struct view *v, const char *sequence)
 {
@@ -89,41 +89,64 @@ static void put_total(FILE *out, const struct diff_in *in, const struct change *
 		units_ns(y, n, v->units), "", percent);
 }
 
-static void put_row(
-	FILE *out, const struct diff_in *in, const struct change *c, size_t width)
+enum { NCOLUMNS = 5 };
+
+static const struct {
+	const char *title;
+	int width;
+} columns[NCOLUMNS] = { { "operations", 11 }, { "bytes", 12 }, { "sync", 7 },
+	{ "meta", 9 }, { "errors", 8 } };
+
+/* false: nothing that has a column. */
+static bool row_texts(
+	char text[NCOLUMNS][UNITS_LEN + 1], const struct change *c, const struct view *v)
 {
-	const struct view *v = in->a->view;
-	const struct side *s = c->side;
-	char name[4096], ops[UNITS_LEN + 1], bytes[UNITS_LEN + 1], meta[UNITS_LEN + 1],
-		failed[UNITS_LEN + 1];
+	const struct side *a = &c->side[0], *b = &c->side[1];
+	bool any = false;
+
+	change_text(text[0], a->all.operations, b->all.operations, false, v);
+	change_text(text[1], a->all.bytes, b->all.bytes, true, v);
+	change_text(text[2], side_series(a, CLASS_SYNC)->operations,
+		side_series(b, CLASS_SYNC)->operations, false, v);
+	change_text(text[3], diff_meta(a), diff_meta(b), false, v);
+	change_text(text[4], a->all.errors, b->all.errors, false, v);
+	for (int i = 0; i < NCOLUMNS; i++)
+		any |= *text[i] != 0;
+	return any;
+}
+
+static void put_row(FILE *out, const struct change *c, char text[NCOLUMNS][UNITS_LEN + 1],
+	size_t width, const struct view *v)
+{
+	char name[4096];
 
 	units_elide(name, sizeof(name), c->name, width, v->text);
-	change_text(ops, s[0].all.operations, s[1].all.operations, false, v);
-	change_text(bytes, s[0].all.bytes, s[1].all.bytes, true, v);
-	change_text(meta, diff_meta(&s[0]), diff_meta(&s[1]), false, v);
-	change_text(failed, s[0].all.errors, s[1].all.errors, false, v);
 	int pad = (int)width - (int)units_width(name);
-	fprintf(out, "%s%*s %11s %12s %9s %8s\n", name, pad > 0 ? pad : 0, "", ops, bytes,
-		meta, failed);
+	fprintf(out, "%s%*s", name, pad > 0 ? pad : 0, "");
+	for (int i = 0; i < NCOLUMNS; i++)
+		fprintf(out, " %*s", columns[i].width, text[i]);
+	fputc('\n', out);
 }
 
 static int put_rows(FILE *out, const struct diff_in *in, enum dim dim)
 {
 	const struct view *v = in->a->view;
-	size_t width = v->width > 80 ? v->width - 46 : NAME_WIDTH, shown = 0, same = 0;
+	size_t width = v->width > 80 ? v->width - 54 : NAME_WIDTH, shown = 0, same = 0;
+	char text[NCOLUMNS][UNITS_LEN + 1];
 	struct changes list;
 	int err = changes_new(&list, in, dim);
 
 	if (err < 0)
 		return err;
-	fprintf(out, "\n%s%-*s %11s %12s %9s %8s%s\n", style(v, "\033[1m"), (int)width,
-		dim_name(dim), "operations", "bytes", "meta", "errors",
-		style(v, "\033[0m"));
+	fprintf(out, "\n%s%-*s", style(v, "\033[1m"), (int)width, dim_name(dim));
+	for (int i = 0; i < NCOLUMNS; i++)
+		fprintf(out, " %*s", columns[i].width, columns[i].title);
+	fprintf(out, "%s\n", style(v, "\033[0m"));
 	for (size_t i = 0; i < list.n; i++) {
-		bool any = change_any(&list.change[i]);
+		bool any = row_texts(text, &list.change[i], v);
 		same += !any;
 		if (any && (!v->top || shown < v->top))
-			put_row(out, in, &list.change[i], width);
+			put_row(out, &list.change[i], text, width, v);
 		shown += any;
 	}
 	if (v->top && shown > v->top)

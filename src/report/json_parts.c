@@ -196,7 +196,7 @@ static cJSON *line_object(struct line *l)
 			(access && !l->row->access && strcmp(c->name, "inode")))
 			continue;
 		struct value v = c->get(l);
-		if (v.type != VALUE_NONE || strcmp(c->name, "host"))
+		if (v.type != VALUE_NONE || l->dim == DIM_HOST || strcmp(c->name, "host"))
 			add_value(o, c->name, &v);
 	}
 	json_classes(o, l, false);

@@ -50,13 +50,12 @@ static void add_order(cJSON *o, const struct block_device *d)
 
 static void add_seeks(cJSON *o, const struct block_device *d)
 {
-	static const char *const names[NSEEKS] = { "queued", "issued" };
-
 	if (!d->seek[SEEK_QUEUED].distance.n && !d->seek[SEEK_ISSUED].distance.n)
 		return;
 	cJSON *q = cJSON_AddObjectToObject(o, "seek_sectors");
 	for (unsigned i = 0; i < NSEEKS; i++)
-		cJSON_AddItemToObject(q, names[i], json_hist(&d->seek[i].distance));
+		cJSON_AddItemToObject(
+			q, block_seek_name(i), json_hist(&d->seek[i].distance));
 }
 
 /* The node of a device as it is called below /dev. */

@@ -27,6 +27,7 @@ struct ledger {
 	uint64_t cancelled, syncs;
 	bool known;   /* there are accounts */
 	bool left;    /* some are missing */
+	bool lost;    /* calls are */
 	bool partial; /* not all calls are in it */
 	bool blind;   /* files are not told apart */
 };
@@ -102,6 +103,7 @@ static struct ledger ledger_of(const struct report_in *in, const struct row *row
 		.syncs = sync ? sync->operations : 0,
 		.known = t->accounts || in->run->verifies,
 		.left = in->run->snapshot || t->unchecked || t->lost,
+		.lost = t->lost,
 		.partial = is_filtered(in) || !in->run->verifies,
 		.blind = in->run->counters_only,
 	};
@@ -212,7 +214,12 @@ static uint64_t left_out(const struct ledger *l)
 
 static uint64_t missing(const struct ledger *l)
 {
-	return l->left;
+	return l->left && !l->lost;
+}
+
+static uint64_t lost(const struct ledger *l)
+{
+	return l->lost;
 }
 
 /*
@@ -268,6 +275,8 @@ if there is nothing else to say */
 		"the accounts of some threads are not in it" },
 	{ 1, PLAIN, missing, "accounts are missing",
 		"the accounts of some threads are not in it" },
+	{ 0, PLAIN, lost, "operations were lost", "some operations were not seen" },
+	{ 1, PLAIN, lost, "operations were lost", "some operations were not seen" },
 };
 enum { NCAUSES = sizeof(causes) / sizeof(*causes) };
 
@@ -290,6 +299,24 @@ static void put_why(FILE *out, const struct ledger *l, int w)
 		fputs(l->side[w].storage ? "as much as was asked for" : "no file", out);
 }
 
+/* What the kernel has counted, and is not among the calls. */
+static void put_reasons(FILE *out, const struct ledger *l, int w)
+{
+	const char *const reasons[] = {
+		w ? NULL : "the kernel's reading of programs at exec",
+		l->partial ? "calls left out" : NULL,
+		l->lost ? "operations that were not seen" : NULL,
+		w && !l->partial && !l->lost ? "core dumps" : NULL,
+	};
+	const char *between = "";
+
+	for (unsigned i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (reasons[i]) {
+			fprintf(out, "%s%s", between, reasons[i]);
+			between = ", ";
+		}
+}
+
 /* Why rchar and wchar are not what was counted here. */
 static void put_chars(FILE *out, const struct ledger *l, int w)
 {
@@ -299,18 +326,16 @@ static void put_chars(FILE *out, const struct ledger *l, int w)
 	if (s->chars == counted && !s->apart)
 		return;
 	fprintf(out, ", \"%s\": \"", w ? "wchar" : "rchar");
-	if (s->chars > counted)
-		fprintf(out, "%" PRIu64 " bytes that are no calls of this report: %s%s",
-			s->chars - counted,
-			w ? "" : "the kernel's reading of programs at exec",
-			!l->partial ? w ? "core dumps" : ""
-			: w         ? "calls left out"
-				    : ", calls left out");
-	else if (s->chars < counted)
+	if (s->chars > counted) {
+		fprintf(out, "%" PRIu64 " bytes that are no calls of this report: ",
+			s->chars - counted);
+		put_reasons(out, l, w);
+	} else if (s->chars < counted) {
 		fprintf(out, "%" PRIu64 " bytes less than the calls: %s",
 			counted - s->chars,
 			l->left ? "the accounts of some threads are not in it"
 				: "not known why");
+	}
 	if (s->apart)
 		fprintf(out, "%s%" PRIu64 " bytes of sockets and io_uring are not in it",
 			s->chars == counted ? "" : "; ", s->apart);

@@ -150,6 +150,13 @@ static void get_fast_path(struct run *run, const cJSON *o, struct totals *t)
 	t->stopped += json_number(o, "stopped");
 }
 
+/* Layers of pages have no rows that all layers have; and without those there is no story.
+ */
+static bool is_summed(unsigned layer)
+{
+	return layer != LAYER_CACHE && layer != LAYER_FAULT;
+}
+
 static int get_run(struct reread *r, const cJSON *run, struct totals *t)
 {
 	const cJSON *end = json_get(run, "exit"), *v = json_get(run, "verified"), *one;
@@ -164,8 +171,9 @@ static int get_run(struct reread *r, const cJSON *run, struct totals *t)
 	r->run.elapsed_ns = json_number(run, "elapsed_ns");
 	cJSON_ArrayForEach (one, json_get(run, "layers"))
 		for (unsigned i = 0; cJSON_IsString(one) && i < NLAYERS; i++)
-			if (!strcmp(op_layer_name(i), one->valuestring))
+			if (!strcmp(op_layer_name(i), one->valuestring) && is_summed(i))
 				r->run.layers |= 1u << i;
+	r->run.snapshot = cJSON_IsTrue(json_get(run, "snapshot"));
 	r->run.complete = cJSON_IsTrue(json_get(run, "complete"));
 	r->run.filtered = cJSON_IsTrue(json_get(run, "filtered"));
 	r->run.counters_only = !strcmp(r->run.backend, "proc");
@@ -299,8 +307,7 @@ static int get_all(struct reread *r, const struct reread_args *a, const cJSON *t
 		unsigned i = LAYER_MAIN + 1;
 		while (i < NLAYERS && strcmp(op_layer_name(i), layer->string))
 			i++;
-		/* Layers of pages have no rows that all layers have. */
-		const bool pages = i == LAYER_CACHE || i == LAYER_FAULT;
+		const bool pages = i < NLAYERS && !is_summed(i);
 		if (pages || i == LAYER_NET)
 			diag("%s: of its layer %s %s is summed; logs are summed whole",
 				a->name, layer->string,

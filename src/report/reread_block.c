@@ -71,6 +71,9 @@ static int get_device(struct block_sums *to, const cJSON *o)
 		const cJSON *s = json_get(o, block_class_name(c));
 		err = s ? reread_series(&d->completed[c], s) : 0;
 	}
+	for (unsigned i = 0; i < NSEEKS && !err; i++)
+		err = reread_hist(&d->seek[i].distance,
+			json_get(json_get(o, "seek_sectors"), block_seek_name(i)));
 	get_depth(&d->depth, json_get(o, "queue_depth"));
 	d->issued |= issued != NULL;
 	d->consecutive += json_number(issued, "consecutive");
@@ -86,6 +89,8 @@ int reread_block(struct block_sums *to, const cJSON *layer)
 	to->events += json_number(layer, "events");
 	to->count[STAGE_SPLIT] += json_number(layer, "split");
 	to->count[STAGE_REMAPPED] += json_number(layer, "remapped");
+	for (unsigned i = STAGE_PLUGGED; i < NSTAGES; i++)
+		to->count[i] += json_number(layer, block_stage_name(i));
 	for (unsigned i = 0; i < SHOWN_STAGES && !err; i++)
 		err = get_stage(to, i, json_get(layer, block_stage_name(i)));
 	for (unsigned i = 0; i < NSPANS && !err; i++)
