@@ -95,6 +95,20 @@ static int load_traces(
 	return 0;
 }
 
+/* Those that it sums up, or its own. */
+static int add_runs(struct load *l, const struct reread *r)
+{
+	unsigned n = r->nparts ? r->nparts : 1;
+	struct run *runs = realloc(l->runs, (l->nruns + n) * sizeof(*runs));
+
+	if (!runs)
+		return -ENOMEM;
+	l->runs = runs;
+	for (unsigned i = 0; i < n; i++)
+		runs[l->nruns++] = r->nparts ? r->part[i].run : r->run;
+	return 0;
+}
+
 static int load_reports(struct load *l, const struct files *f)
 {
 	bool hosts = other_host(f, l->runs, l->nruns);
@@ -104,7 +118,8 @@ static int load_reports(struct load *l, const struct files *f)
 		struct reread_args args = { f->text[i], input_name(f->report[i]),
 			f->len[i], l->stats, l->nruns, hosts };
 		err = reread(&l->report[l->nreports++], &args);
-		l->runs[l->nruns++] = l->report[i].run;
+		if (!err)
+			err = add_runs(l, &l->report[i]);
 	}
 	return err;
 }

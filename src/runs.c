@@ -44,6 +44,7 @@ void runs_join(struct run *all, const struct run *runs, unsigned n)
 		all->imported |= runs[i].imported;
 		all->damaged |= runs[i].damaged;
 		all->filtered |= runs[i].filtered;
+		all->snapshot |= runs[i].snapshot;
 		all->patches |= runs[i].patches;
 	}
 	if (all->patches)

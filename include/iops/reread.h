@@ -16,6 +16,8 @@ struct reread {
 	char **argv;
 	pid_t *pids;
 	uint64_t lost;
+	struct reread *part; /* the runs that it sums up, if it does; else none */
+	unsigned nparts;
 };
 
 /* Whose sums are to be added to what. */

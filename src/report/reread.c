@@ -157,9 +157,10 @@ static bool is_summed(unsigned layer)
 	return layer != LAYER_CACHE && layer != LAYER_FAULT;
 }
 
-static int get_run(struct reread *r, const cJSON *run, struct totals *t)
+/* What is told of each run, also of those that others sum up. */
+static int get_told(struct reread *r, const cJSON *run)
 {
-	const cJSON *end = json_get(run, "exit"), *v = json_get(run, "verified"), *one;
+	const cJSON *end = json_get(run, "exit"), *one;
 
 	get_text(r->run.id, sizeof(r->run.id), run, "id");
 	get_text(r->run.boot_id, sizeof(r->run.boot_id), run, "boot_id");
@@ -173,17 +174,47 @@ static int get_run(struct reread *r, const cJSON *run, struct totals *t)
 		for (unsigned i = 0; cJSON_IsString(one) && i < NLAYERS; i++)
 			if (!strcmp(op_layer_name(i), one->valuestring) && is_summed(i))
 				r->run.layers |= 1u << i;
-	r->run.snapshot = cJSON_IsTrue(json_get(run, "snapshot"));
-	r->run.complete = cJSON_IsTrue(json_get(run, "complete"));
-	r->run.filtered = cJSON_IsTrue(json_get(run, "filtered"));
 	r->run.counters_only = !strcmp(r->run.backend, "proc");
 	r->run.machine_wide =
 		!strcmp(r->run.backend, "system") || !strcmp(r->run.backend, "blktrace");
 	r->run.imported = !strncmp(r->run.why, "imported", 8);
-	r->run.verifies = v != NULL;
 	r->run.ended = end != NULL;
 	r->run.status = (int)json_number(end, "code") << 8 |
 			signal_of(cJSON_GetStringValue(json_get(end, "signal")));
+	return get_words(r, run);
+}
+
+/* All that is told only of them together is so of each. */
+static int get_parts(struct reread *r, const cJSON *runs)
+{
+	const cJSON *one;
+	int err = 0;
+
+	r->part = calloc(cJSON_GetArraySize(runs) + 1, sizeof(*r->part));
+	if (!r->part)
+		return -ENOMEM;
+	cJSON_ArrayForEach (one, runs) {
+		struct reread *p = &r->part[r->nparts++];
+		p->run = (struct run){ .complete = r->run.complete,
+			.filtered = r->run.filtered,
+			.verifies = r->run.verifies,
+			.patches = r->run.patches,
+			.snapshot = r->run.snapshot };
+		memcpy(p->run.no_patch, r->run.no_patch, sizeof(p->run.no_patch));
+		err = err ? err : get_told(p, one);
+	}
+	return err;
+}
+
+static int get_run(struct reread *r, const cJSON *run, struct totals *t)
+{
+	const cJSON *v = json_get(run, "verified"), *one;
+	int err = get_told(r, run);
+
+	r->run.snapshot = cJSON_IsTrue(json_get(run, "snapshot"));
+	r->run.complete = cJSON_IsTrue(json_get(run, "complete"));
+	r->run.filtered = cJSON_IsTrue(json_get(run, "filtered"));
+	r->run.verifies = v != NULL;
 	r->lost = json_number(run, "lost");
 	t->lost += r->lost;
 	t->threads += json_number(v, "threads");
@@ -199,7 +230,7 @@ static int get_run(struct reread *r, const cJSON *run, struct totals *t)
 				t->notes[i] += json_number(one, "processes");
 	}
 	t->notes[NOTE_RUNNING] += json_number(run, "still_running");
-	return get_words(r, run);
+	return err ? err : get_parts(r, json_get(run, "runs"));
 }
 
 static void get_octave(struct octave *o, const cJSON *bucket, const char *key)
@@ -297,6 +328,7 @@ static int get_all(struct reread *r, const struct reread_args *a, const cJSON *t
 	if (a->hosts)
 		rows.host =
 			names_add(stats_names(a->into), r->run.host, strlen(r->run.host));
+	rows.several = r->nparts;
 	get_totals(top, t);
 	get_apart(by, t);
 	err = get_errors(top, a->into);
@@ -396,6 +428,9 @@ int reread(struct reread *r, const struct reread_args *args)
 
 void reread_fini(struct reread *r)
 {
+	for (unsigned i = 0; i < r->nparts; i++)
+		reread_fini(&r->part[i]);
+	free(r->part);
 	for (int i = 0; r->argv && r->argv[i]; i++)
 		free(r->argv[i]);
 	free(r->argv);

@@ -273,15 +273,17 @@ static int64_t add_process(const struct reread_rows *r, const cJSON *o)
 	return stats_add_proc(r->into, &p);
 }
 
-/* The place of the newest process of that id in this run. */
+/* The place of the newest process of that id in this run: of its host, if that is told.
+ */
 static uint64_t find_process(const struct reread_rows *r, const cJSON *o)
 {
 	pid_t pid = (pid_t)json_number(o, "pid");
+	uint32_t host = get_name(r, o, "host");
 	size_t n;
 	const struct proc *p = stats_procs(r->into, &n);
 
 	while (n--)
-		if (p[n].pid == pid && p[n].run == r->run)
+		if (p[n].pid == pid && p[n].run == r->run && (!host || p[n].host == host))
 			return n;
 	return 0;
 }
@@ -333,7 +335,7 @@ static int get_key(
 		key[0] = reread_errno(name);
 		return 0;
 	case DIM_HOST: /* where there is but one, its row names it all the same */
-		key[0] = r->host ? host_of(r, o) : 0;
+		key[0] = r->host || r->several ? host_of(r, o) : 0;
 		return 0;
 	case DIM_DIR:
 	case DIM_MOUNT:

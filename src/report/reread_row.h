@@ -13,6 +13,7 @@ struct reread_rows {
 	struct stats *into;
 	unsigned run;
 	uint32_t host; /* name; 0: hosts are not told apart */
+	bool several;  /* but their rows may tell */
 };
 
 /* NULL-safe. */

@@ -151,4 +151,41 @@ status "... is not summed" 1 "$IOPS" merge a.json lie.json
 is "... but named" "$(cat status.out)" "iops: lie.json: damaged, or of another version"
 status "... nor compared" 1 "$IOPS" diff a.json lie.json
 
+# A report of several runs is one like any other: of a rack, of the racks together.
+for h in one two; do
+	"$IOPS" run --by file,host,thread,process --json -o $h.json -- sh -c 'cat /etc/passwd | sort >'$h
+	sed -i 's/"host":"[^"]*"/"host":"'$h'"/g; s/"pid":[0-9]*/"pid":7/g' $h.json
+done
+by() { "$IOPS" merge --by file,host,thread,process --json "$@"; }
+by one.json two.json >rack.json
+by rack.json >again.json; same "a merged report stays as it is" again.json rack.json
+is "... its hosts are told apart" "$(json again.json '[r["host"] for r in j["by"]["host"]], len(j["run"]["runs"]), len({(t["host"], t["pid"]) for t in j["by"]["thread"]})')" "(['one', 'two'], 2, 2)"
+by rack.json one.json >three.json
+is "... and so are its runs, of three" "$(json three.json '[r["host"] for r in j["run"]["runs"]]')" "['one', 'two', 'one']"
+ok "... by the schema" /usr/bin/python3 -m jsonschema -i three.json "$ROOT/share/report-1.schema.json"
+sed 's/"lost":0,/"lost":0,"snapshot":true,/' a.json >now.json
+is "of one that goes on it is told" "$(merge now.json | /usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["run"]["snapshot"])')" True
+"$IOPS" report --json -o block.json "$DATA/blktrace/sched"
+"$IOPS" merge --json block.json >one.json
+is "events without data, and how far apart data is" "$(json one.json 'j["layers"]["block"]')" "$(json block.json 'j["layers"]["block"]')"
+# What cannot be summed is not told as 0.
+sed 's/"pids"/"layers":["main","cache","block","uring"],"pids"/' a.json >layers.json
+"$IOPS" merge --json layers.json >one.json
+is "there is no story of what is not summed" "$(json one.json '"story" in j')" False
+
+# A row of what changed has something to show: that it is synced more often, too.
+printf '100 read(3</a b>, "x", 10) = 10\n100 fsync(3</a b>) = 0\n100 read(3</c>, "x", 10) = 10\n' >less.txt
+printf '100 read(3</a b>, "x", 10) = 10\n100 fsync(3</a b>) = 0\n100 fsync(3</a b>) = 0\n100 read(3</c>, "x", 100) = 10\n' >more.txt
+is "syncs by file" "$("$IOPS" diff less.txt more.txt | awk '/^file / { on = 1; next } on' | head -2 | tr -s ' ')" "/a b +1 
+1 without a change"
+is "a trace of no host has none" "$("$IOPS" report --json --by host less.txt >host.json; json host.json '[r["host"] for r in j["by"]["host"]]')" "[None]"
+ok "... by the schema" /usr/bin/python3 -m jsonschema -i host.json "$ROOT/share/report-1.schema.json"
+is "all that JSON tells of a row is in CSV" "$("$IOPS" report -f csv a.iops | head -1 | grep -c peek_operations)" 1
+# 59 of 60 are not 99 of 100.
+(for _ in $(seq 59); do echo '100 read(3</f>, "x", 10) = 10 <0.000010>'; done; echo '100 read(3</f>, "x", 10) = 10 <1.000000>') >slow.txt
+is "the slowest of few is the 99th percentile" "$("$IOPS" report --json slow.txt >slow.json; json slow.json '[j["total"]["read"]["latency_ns"][q] > 9e8 for q in ("p50", "p90", "p99")]')" "[False, False, True]"
+# A report replaces what was there.
+yes x | head -c 4000 >doctor.json; "$IOPS" doctor -o doctor.json
+ok "... doctor's too" json doctor.json 'j["backends"]'
+
 plan

@@ -100,6 +100,21 @@ is "... in memory" "$(json u.json '[r["file_system"] for r in j["by"]["file"] if
 is "a filter explains nothing" "$(json p.json 'j["ledger"]["explanation"]["read"][:26]')" "not all calls are in this "
 "$IOPS" run -e fsync --json -o p.json -- "$m" read:big >/dev/null
 is "nor do calls that are left out" "$(json p.json 'j["ledger"]["rchar"] > '$size', j["ledger"]["explanation"]["read"][:26]')" "(True, 'not all calls are in this ')"
+for set in data classic; do
+	"$IOPS" run -e $set --json -o p.json -- sh -c 'dd if=/dev/zero of=synced bs=64k count=4 conv=fsync; cp synced copied' 2>/dev/null
+	is "... of -e $set: no word of syncs or core dumps" "$(json p.json 'j["run"]["filtered"], "without a sync" in str(j["ledger"]), "core dumps" in str(j["ledger"])')" "(True, False, False)"
+done
+"$IOPS" run -l whole.iops -o /dev/null -- dd if=/dev/zero of=/dev/null bs=1 count=400000 2>/dev/null
+/usr/bin/python3 - <<-'END'
+	import struct
+	log = open("whole.iops", "rb").read()
+	magic = log[:4]
+	at = [i for i in range(len(log)) if log.startswith(magic, i)]
+	assert len(at) > 5, at
+	open("cut.iops", "wb").write(log[:at[3]] + log[at[4]:])
+END
+"$IOPS" report --json cut.iops >p.json 2>/dev/null
+is "operations that were lost are told as such" "$(json p.json 'j["run"]["lost"] > 0, "not seen" in j["ledger"]["explanation"]["wchar"], "core dumps" in str(j["ledger"]), "some operations were not seen" in j["ledger"]["explanation"]["read"]')" "(True, True, False, True)"
 COLUMNS=80 "$IOPS" run -o t.txt -- "$m" drop:big read:big:100000 >/dev/null
 is "the table: how it was read" "$(grep -c '^read: files 97.8 KiB, storage [0-9.]* [KM]iB: read ahead, mapped$' t.txt)" 1
 COLUMNS=80 "$IOPS" run -o t.txt -- "$m" write:a:100 >/dev/null
