@@ -140,8 +140,8 @@ $(B)/help/selfview: tests/help/selfcalls.h
 $(B)/help/fsx: $(wildcard tests/help/fsx*.h)
 $(B)/help/flights: $(wildcard tests/help/flights*.h)
 $(B)/help/submits: $(wildcard tests/help/submits*.h)
-$(B)/help/slots $(B)/help/sorts $(B)/help/ended: tests/help/ring.h
-$(patsubst %,$(B)/help/%,uring moved workers flights between appends slots sorts ended): $(B)/help/%: tests/help/%.c
+$(B)/help/slots $(B)/help/sorts $(B)/help/ended $(B)/help/placed: tests/help/ring.h
+$(patsubst %,$(B)/help/%,uring moved workers flights between appends slots sorts ended placed): $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) $< -luring -o $@
 $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) $< -o $@

@@ -92,6 +92,13 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		done
 		status "what waits in a ring that is closed takes nothing $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" pending "$DIR/file"
 		status "... and keeps nothing open $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" gone "$DIR/file"
+		mkdir -p placed
+		for how in update drain send chosen chain silent; do
+			want=$("$HELP/placed" $how placed 2>&1) || { skip "files that others register, $how: $want"; continue; }
+			"$IOPS" run $mode --json -o placed.json -- "$HELP/placed" $how placed >/dev/null
+			is "files that other requests have registered, $how $mode" \
+				"$(json placed.json '" ".join(str(sum(f["read"]["operations"] for f in j["by"]["file"] if (f["path"] or "").endswith("placed/" + n))) for n in ("one", "two", "three")), [f["write"]["operations"] for f in j["by"]["file"] if (f["path"] or "").endswith("placed/one")]')" "('$want', [1])"
+		done
 		"$HELP/ended" >bare.txt; timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/ended" >ended.txt
 		is "waits that end without an answer end as they do bare $mode" "$? $(cat ended.txt)" "0 $(cat bare.txt)"
 		# Below a filter, as what a shell runs again and again.

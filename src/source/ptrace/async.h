@@ -33,8 +33,13 @@ struct request {
 	bool links;    /* the next one to it */
 	bool severs;   /* ... which is not made if it fails */
 	bool whole;    /* it fails if it moves less than it was to */
-	bool called_off;  /* one before it has failed, and it is answered for that */
-	bool renews;      /* it follows on one that may change what is registered */
+	bool called_off; /* one before it has failed, and it is answered for that */
+	/* It follows on some that may change what is registered: on which that will not
+	 * be answered, so that what they make is known once they are taken, or on others.
+	 */
+	enum { RENEWS_NOTHING, RENEWS_TAKEN, RENEWS_ANSWERED } renews;
+	bool updated;     /* ... in its call, though they are not linked to it */
+	bool sends;       /* a registered file, to another ring: op[0].fd */
 	int32_t direct;   /* fills this place among the registered files; -1: none */
 	int32_t place[2]; /* op[i] is about the file that will be there; -1: of none */
 	uint64_t off[2];  /* ... and begins there; UINT64_MAX: at the position */

@@ -220,17 +220,18 @@ void uring_tell(const struct uring *r);
 void uring_unhook(struct uring *r);
 void uring_keeps(struct tracer *t, const struct task *k, struct uring *r);
 
-/* uring_files.c: what is registered. set: a request has made or given up one. find: the
- * one that op[i] of a request is about, if it is known by now. made: what an open of that
- * result is of, which may have made it. put_update, update, drop_update: a request is to
- * register some, has registered so many, is another one by now.
+/* uring_files.c: what is registered. set: a place has another one, or none. find: the one
+ * that op[i] of a request is about, if it is known by now. made: what an open of that
+ * result is of, which may have made it. put_update, drop_update: a request is to register
+ * some, is another one by now. renew: what one has registered or given up, by its result;
+ * one that is silent is taken to succeed.
  */
 void uring_forget(struct tracer *t, struct task *k, int fd);
 bool uring_room(struct uring *r, unsigned n);
 void uring_set_file(struct uring *r, uint32_t place, uint32_t file, int flags);
 void uring_put_update(struct tracer *t, struct task *k, struct uring *r, uint64_t number,
 	const struct io_uring_sqe *s);
-void uring_update(struct tracer *t, struct uring *r, const struct request *q, int32_t n);
+void uring_renew(struct tracer *t, struct uring *r, const struct request *q, int32_t res);
 void uring_drop_update(struct uring *r, uint64_t number);
 bool uring_find_file(struct tracer *t, struct uring *r, struct request *q, int i);
 void uring_made_file(struct tracer *t, struct request *q, int32_t res);

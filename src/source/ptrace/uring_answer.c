@@ -23,30 +23,6 @@ static bool is_descriptor(const struct request *q)
 	       (q->op[0].kind == OP_OPEN || q->op[0].kind == OP_CLOSE);
 }
 
-/* What was known of a descriptor, or of a place among the registered files. What is
- * accepted there has no name, nor has a pipe, which takes two.
- */
-static void renew(struct tracer *t, struct uring *r, const struct request *q, int32_t res)
-{
-	struct task *k = task_find(t, q->op[0].tid);
-	bool opens = q->op[0].kind == OP_OPEN, pipe = q->opcode == URING_PIPE;
-	int32_t at[2] = { q->direct == INT_MAX ? res : q->direct,
-		q->direct == INT_MAX ? res : q->direct + 1 };
-
-	if (is_descriptor(q))
-		uring_forget(t, k, opens ? res : q->op[0].fd);
-	if (pipe && (q->direct < 0 || q->direct == INT_MAX) &&
-		(!k || task_read(k, q->addr, at, sizeof(at)) != sizeof(at)))
-		return;
-	for (int i = 0; i <= pipe; i++) {
-		if (pipe && q->direct < 0)
-			uring_forget(t, k, at[i]);
-		else if (q->direct >= 0)
-			uring_set_file(r, (uint32_t)at[i],
-				q->open != -1 ? q->op[0].file : 0, q->open);
-	}
-}
-
 /* Of buffers that the kernel chooses it is not known what fits into them. */
 static int64_t moved(const struct request *q, int32_t res)
 {
@@ -82,10 +58,11 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 		uring_made_file(t, q, c->res);
 		async_end(t, q, moved(q, c->res), now);
 	}
-	if (q->opcode == IORING_OP_FILES_UPDATE)
-		uring_update(t, r, q, c->res);
-	if (c->res >= 0 && !notice)
-		renew(t, r, q, c->res);
+	if (is_descriptor(q) && c->res >= 0 && !notice)
+		uring_forget(t, task_find(t, q->op[0].tid),
+			q->op[0].kind == OP_OPEN ? c->res : q->op[0].fd);
+	if (!notice)
+		uring_renew(t, r, q, c->res);
 	if (!notice)
 		uring_sever(t, r, q, c->res);
 	if (!(c->flags & IORING_CQE_F_MORE))

@@ -71,16 +71,26 @@ struct asking {
 	struct asked_last last;
 };
 
+/* The file that is in its place now, if one is known to be. */
+static void settle_place(struct tracer *t, struct uring *r, struct request *q, int i)
+{
+	const uint8_t bit = (uint8_t)(1 << i);
+
+	if (q->place[i] < 0 || !uring_find_file(t, r, q, i))
+		return;
+	q->place[i] = -1;
+	if (!async_seeks(t, q->op[i].file))
+		q->moves &= (uint8_t)~bit;
+}
+
 static void put_registered(
 	const struct asking *a, struct request *q, const struct io_uring_sqe *s)
 {
 	q->place[0] = s->fd;
 	q->off[0] = s->off;
 	q->moves = s->off == UINT64_MAX;
-	if (q->renews || !uring_find_file(a->t, a->r, q, 0))
-		return;
-	q->place[0] = -1;
-	q->moves = q->moves && async_seeks(a->t, q->op[0].file);
+	if (!q->renews)
+		settle_place(a->t, a->r, q, 0);
 }
 
 /* As async_file(), of the time of a record. */
@@ -272,20 +282,46 @@ static struct offer *offer_of(const struct uring *r, uint64_t number)
 	return &r->offer[number & (r->noffers - 1)];
 }
 
-static bool registers(const struct request *q)
+/* What comes behind it, in that order, is about files that it may have registered. */
+static int renews(const struct request *q)
 {
-	return q->direct >= 0 || q->opcode == IORING_OP_FILES_UPDATE;
+	bool registers = q->direct >= 0 || q->opcode == IORING_OP_FILES_UPDATE;
+
+	return !registers ? RENEWS_NOTHING : q->silent ? RENEWS_TAKEN : RENEWS_ANSWERED;
 }
 
-/* A chain ends with its call. */
-static void follow(const struct asking *a, struct request *q)
+/*
+ * A chain ends with its call. What updates files does so at once, before the kernel takes
+ * the next one; and what is to wait for all before it finds what they have made.
+ */
+static void follow(
+	const struct asking *a, struct request *q, const struct io_uring_sqe *s)
 {
 	const struct request *before = &offer_of(a->r, q->at - 1)->request;
-	bool follows = q->at > a->first && before->chain && before->links &&
-		       before->at == q->at - 1;
+	bool same = q->at > a->first && before->chain && before->at == q->at - 1;
+	bool follows = same && before->links;
+	int by = same ? renews(before) : RENEWS_NOTHING;
 
 	q->chain = follows ? before->chain : q->at + 1;
-	q->renews = follows && (before->renews || registers(before));
+	q->updated =
+		same && (before->updated || before->opcode == IORING_OP_FILES_UPDATE);
+	if (follows || q->updated)
+		q->renews = by > (int)before->renews ? by : (int)before->renews;
+	if (s->flags & IOSQE_IO_DRAIN)
+		q->renews = RENEWS_ANSWERED;
+}
+
+/* IORING_MSG_SEND_FD, in its own ring from the place addr to the place off[0]. */
+static void ask_send(struct request *q, const struct io_uring_sqe *s)
+{
+	enum { SEND_FD = 1 };
+
+	q->sends = s->opcode == IORING_OP_MSG_RING && s->addr == SEND_FD;
+	if (!q->sends)
+		return;
+	q->op[0].fd = s->flags & IOSQE_FIXED_FILE ? -1 : s->fd;
+	q->addr = s->addr3;
+	q->off[0] = s->file_index;
 }
 
 static bool receives(const struct io_uring_sqe *s)
@@ -321,7 +357,7 @@ static void ask(struct asking *a, struct request *q, uint64_t number,
 		.place = { -1, -1 },
 		.open = open_flags(a, s),
 		.result = OP_NO_OFFSET };
-	follow(a, q);
+	follow(a, q, s);
 	async_begin(a->t, a->k, q, ASYNC_URING, s->opcode, a->now);
 	if (receives(s) && s->msg_flags & MSG_PEEK) {
 		q->op[0].kind = OP_PEEK;
@@ -332,6 +368,7 @@ static void ask(struct asking *a, struct request *q, uint64_t number,
 	if (q->op[0].kind == OP_CLOSE)
 		q->op[0].fd = q->direct < 0 ? s->fd : -1;
 	q->addr = s->addr;
+	ask_send(q, s);
 	q->changes = a->t->fast ? changes(q, s) : 0;
 	bool opens = q->direct >= 0 && q->op[0].kind == OP_OPEN;
 	if (q->wanted || q->changes || opens || (a->t->fast && is_transfer(&q->op[0])))
@@ -403,11 +440,12 @@ static void take(struct tracer *t, struct uring *r, struct offer *o)
 		*(o->noted ? &k->fast : &k->slow) += q->wanted;
 	if (q->op[0].kind == OP_CLOSE && q->direct < 0)
 		uring_forget(t, k, q->op[0].fd);
+	if (q->renews == RENEWS_TAKEN)
+		for (int i = 0; i <= q->two; i++)
+			settle_place(t, r, q, i);
 	/* Where it fails, so does what is linked to it. */
-	if (q->silent && q->direct >= 0 && q->direct != INT_MAX && q->open != -1)
-		uring_set_file(r, (uint32_t)q->direct, q->op[0].file, q->open);
-	if (q->silent && q->opcode == IORING_OP_FILES_UPDATE)
-		uring_update(t, r, q, INT32_MAX);
+	if (q->silent)
+		uring_renew(t, r, q, 0);
 	bool full = q->silent && r->silent++ >= SILENT_MAX;
 	struct request *put = full ? NULL : requests_put(&r->flying, q);
 	flight_begins(t, put ? put : q);

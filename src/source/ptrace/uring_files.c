@@ -4,6 +4,7 @@
 #include "uring.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +104,7 @@ void uring_put_update(struct tracer *t, struct task *k, struct uring *r, uint64_
 	r->updates = u;
 }
 
-void uring_update(struct tracer *t, struct uring *r, const struct request *q, int32_t n)
+static void update(struct tracer *t, struct uring *r, const struct request *q, int32_t n)
 {
 	struct update *u = take_update(r, q->at);
 	struct task *k = task_find(t, q->op[0].tid);
@@ -186,4 +187,54 @@ void uring_forget(struct tracer *t, struct task *k, int fd)
 {
 	if (t->fast && k && k->files && fd >= 0)
 		history_closed(t, k, fd, fast_tsc());
+}
+
+/* What a pipe says of itself; none of its ends has a name. */
+static void renew_pipe(struct tracer *t, struct uring *r, const struct request *q)
+{
+	struct task *k = task_find(t, q->op[0].tid);
+	int32_t at[2] = { q->direct, q->direct + 1 };
+	bool told = q->direct < 0 || q->direct == INT_MAX;
+
+	if (told &&
+		(!k || q->silent || task_read(k, q->addr, at, sizeof(at)) != sizeof(at)))
+		return;
+	for (int i = 0; i < 2; i++) {
+		if (q->direct < 0)
+			uring_forget(t, k, at[i]);
+		else
+			uring_set_file(r, (uint32_t)at[i], 0, -1);
+	}
+}
+
+static void send(
+	const struct tracer *t, struct uring *r, const struct request *q, int32_t res)
+{
+	const struct registered none = { 0, -1 },
+				*f = q->addr < r->nfile ? &r->file[q->addr] : &none;
+	struct uring *to = r->process ? uring_of(t, r->process, q->op[0].fd) : NULL;
+	bool chosen = q->off[0] == UINT32_MAX;
+	uint64_t place = chosen ? (uint64_t)res : q->off[0] - 1;
+
+	if (to && place < UINT32_MAX && !(chosen && q->silent))
+		uring_set_file(to, (uint32_t)place, f->file, f->flags);
+}
+
+/* What is accepted has no name. Of one that is silent it is not known which place the
+ * kernel has chosen. */
+void uring_renew(struct tracer *t, struct uring *r, const struct request *q, int32_t res)
+{
+	bool chosen = q->direct == INT_MAX;
+
+	if (q->opcode == IORING_OP_FILES_UPDATE)
+		update(t, r, q, q->silent ? INT32_MAX : res);
+	if (res < 0)
+		return;
+	if (q->sends)
+		send(t, r, q, res);
+	else if (q->opcode == URING_PIPE)
+		renew_pipe(t, r, q);
+	else if (q->direct >= 0 && !(chosen && q->silent))
+		uring_set_file(r, (uint32_t)(chosen ? res : q->direct),
+			q->open != -1 ? q->op[0].file : 0, q->open);
 }
