@@ -45,6 +45,8 @@ static void aio(const char *how)
 		}
 		int taken = (int)syscall(SYS_io_submit, ctx, DEPTH, list);
 		need(taken == (want ? want : -1), "io_submit");
+		if (!want) /* else nobody is told what was wrong */
+			note(AIO_WRITES, -EBADF);
 		for (int n = 0; n < want;) {
 			unsigned head = ring->head;
 			if (head == ring->tail)

@@ -222,6 +222,8 @@ static void few(void)
 		a[bad].cb.aio_fildes = 999;
 		long n = submit(ctx, a, 8);
 		need(n == (bad ? bad : -1), "io_submit");
+		if (!bad) /* else nobody is told what was wrong */
+			note(&a[0], -EBADF);
 		for (; n > 0;)
 			n -= get(ctx, 1, n, NULL);
 	}

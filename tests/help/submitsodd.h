@@ -112,6 +112,7 @@ static void odd(void)
 		a->cb.aio_buf = 8; /* no vectors there */
 		one = &a->cb;
 		need(syscall(SYS_io_submit, ctx, 1, &one) < 0 && errno == EFAULT, "buf");
+		note(a, -EFAULT);
 		prepare(a, 1, 2);
 		need(submit(ctx, a, 1) == 1, "io_submit");
 		need(syscall(SYS_io_getevents, ctx, 1, 1, nowhere, NULL) < 0 &&

@@ -224,6 +224,29 @@ if "$HELP/aio" file >/dev/null 2>&1; then
 	is "a context from before an attach: from then on" "$(json u.json 'sorted((r["call"], r["read"]["operations"], r["write"]["bytes"]) for r in j["by"]["call"] if r["call"][:4] == "aio:"), [n["note"] for n in j["run"]["notes"]], j["run"]["complete"]')" \
 		"([('aio:pread', 1600, 0), ('aio:pwrite', 0, 184000)], ['aio'], False)"
 	wait $pid
+	# What io_submit(2) refuses has failed. (Calls by their numbers.)
+	cat >refuses.py <<-'END'
+		import ctypes, errno, os, struct, sys
+		call = ctypes.CDLL(None, use_errno=True).syscall
+		ctx = ctypes.c_ulong(0)
+		assert call(206, 8, ctypes.byref(ctx)) == 0
+		def submit(*fds):
+		    cbs = [ctypes.create_string_buffer(struct.pack("QIIHhIQQqQII", i, 0, 0, 0, 0, fd, ctypes.addressof(buf), 10, 0, 0, 0, 0)) for i, fd in enumerate(fds)]
+		    return call(209, ctx, len(cbs), (ctypes.c_void_p * len(cbs))(*map(ctypes.addressof, cbs)))
+		buf = ctypes.create_string_buffer(100)
+		events = ctypes.create_string_buffer(32 * 8)
+		good = os.open(sys.argv[1], os.O_RDONLY)
+		for _ in range(60):
+		    assert submit(good, 999, good) == 1 and call(208, ctx, 1, 8, events, None) == 1
+		    assert submit(999, good) == -1 and ctypes.get_errno() == errno.EBADF
+		assert call(209, ctx, -1, None) == -1 and ctypes.get_errno() == errno.EINVAL
+	END
+	for mode in $MODES; do
+		[ $mode = default ] && mode=
+		"$IOPS" run $mode --json -o u.json -- /usr/bin/python3 refuses.py /etc/passwd
+		is "requests that are refused $mode" "$? $(json u.json '[(r["call"], r["read"]["operations"], r["read"]["errors"]) for r in j["by"]["call"] if r["call"][:4] == "aio:"], [(e["errno"], e["count"]) for e in j["errors"] if e["call"] == "aio:pread"], j["run"]["complete"]')" \
+			"0 ([('aio:pread', 60, 60)], [('EBADF', 60)], True)"
+	done
 	is "what was answered is not seen by who asks for nothing of it" "$("$IOPS" run -e sync --json -o u.json -- "$HELP/flights" reap "$DIR/file" >/dev/null; json u.json '[r["call"] for r in j["by"]["call"]]')" "[]"
 else
 	skip "Linux AIO is not allowed here"

@@ -238,7 +238,7 @@ bool aio_submits(struct tracer *t, struct task *k)
 	hook(k, a);
 	k->asked = a->asked + 1;
 	k->asked_n = 0;
-	for (uint64_t i = 0; i < n && i < a->nr; i++) {
+	for (uint64_t i = 0; i < n && (int64_t)n > 0 && i < a->nr; i++) {
 		uint8_t at[8];
 		if (task_read(k, k->call.arg[2] + i * l->word, at, l->word) != l->word)
 			break;
@@ -266,7 +266,7 @@ void aio_submitted(struct tracer *t, struct task *k, int64_t ret)
 	if (taken > k->asked_n)
 		async_lost(t, k->process, taken - k->asked_n);
 	else if (taken < k->asked_n)
-		k->slow -= requests_undo(t, &a->flying, k->asked + taken, k->tid);
+		k->slow -= aio_refused(t, k, a, ret, tracer_now(t));
 	k->asked = 0;
 	look(t, k, a);
 }

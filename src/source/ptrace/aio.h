@@ -48,12 +48,14 @@ static inline struct aio *aio_find(
 
 /* aio_answer.c: requests are answered: in turn; all that are known of; or one perhaps,
  * that is asked for now. What was about to be asked for in the hook, and has not been, is
- * not. */
+ * not; nor is what a call has not taken, as its result says. */
 void aio_in_turn(struct tracer *t, struct aio *a, uint16_t turn,
 	const struct told_event *e, uint32_t n, uint64_t now);
 void aio_all(struct tracer *t, struct aio *a);
 void aio_meet(struct tracer *t, struct aio *a, struct request *q);
 void aio_not_begun(struct tracer *t, struct task *k);
+unsigned aio_refused(
+	struct tracer *t, struct task *k, struct aio *a, int64_t ret, uint64_t now);
 
 /* fast/aio_told.c: what the hook has kept. */
 bool aio_told(struct tracer *t, struct task *k, const struct fast_rec *rec, bool begun);

@@ -3,6 +3,7 @@
  */
 #include "aio.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,4 +135,20 @@ void aio_not_begun(struct tracer *t, struct task *k)
 	if (a)
 		k->fast -= requests_undo(t, &a->flying, k->asked, k->tid);
 	k->asked_at = 0;
+}
+
+/*
+ * The kernel takes the first of them. What io_submit(2) fails with is what the first one
+ * has, unless that is EINVAL, as of a context that is none of its own; of another one it
+ * says nothing, but when that is tried again. How many that were wanted are not asked for
+ * after all.
+ */
+unsigned aio_refused(
+	struct tracer *t, struct task *k, struct aio *a, int64_t ret, uint64_t now)
+{
+	uint64_t from = k->asked + (ret > 0 ? (uint64_t)ret : 0);
+
+	from += ret < 0 && ret != -EINVAL &&
+		requests_refuse(t, &a->flying, from, k->tid, ret, now);
+	return requests_undo(t, &a->flying, from, k->tid);
 }

@@ -74,7 +74,8 @@ struct requests {
 
 /* requests.c. add, put (one that is complete): NULL where there are too many, or no
  * memory. find: the oldest of a key. undo: those from that place on, of one task or (0)
- * of all, are not asked for after all; how many of them were wanted.
+ * of all, are not asked for after all; how many of them were wanted. refuse: the one at
+ * that place has failed with err by then.
  */
 struct request *requests_add(struct requests *q, uint64_t key);
 struct request *requests_put(struct requests *q, const struct request *what);
@@ -85,6 +86,8 @@ void requests_done(struct tracer *t, struct requests *q, struct request *r);
  * another. */
 bool requests_confused(const struct requests *q, const struct request *r, uint64_t now);
 unsigned requests_undo(struct tracer *t, struct requests *q, uint64_t from, pid_t tid);
+bool requests_refuse(struct tracer *t, struct requests *q, uint64_t at, pid_t tid,
+	int64_t err, uint64_t now);
 void requests_fini(struct tracer *t, struct requests *q);
 
 /* What a tracer knows. Made when a program asks for the first ring or context. */

@@ -136,6 +136,20 @@ unsigned requests_undo(struct tracer *t, struct requests *q, uint64_t from, pid_
 	return n;
 }
 
+bool requests_refuse(struct tracer *t, struct requests *q, uint64_t at, pid_t tid,
+	int64_t err, uint64_t now)
+{
+	for (unsigned i = 0; i < q->cap; i++) {
+		struct request *r = &q->all[i];
+		if (!r->used || r->at != at || r->op[0].tid != tid)
+			continue;
+		async_end(t, r, err, now);
+		requests_done(t, q, r);
+		return true;
+	}
+	return false;
+}
+
 void requests_fini(struct tracer *t, struct requests *q)
 {
 	for (unsigned i = 0; i < q->cap; i++)

@@ -73,8 +73,8 @@ static void begin(
 }
 
 /* The kernel takes the first of them, and has said how many. */
-static void taken(
-	struct tracer *t, struct task *k, struct aio *a, uint32_t asks, int64_t ret)
+static void taken(struct tracer *t, struct task *k, struct aio *a, uint32_t asks,
+	int64_t ret, uint64_t now)
 {
 	uint64_t n = ret > 0 ? (uint64_t)ret : 0;
 
@@ -83,7 +83,7 @@ static void taken(
 	if (n > k->asked_n)
 		async_lost(t, k->process, n - k->asked_n);
 	else if (n < k->asked_n)
-		k->fast -= requests_undo(t, &a->flying, k->asked + n, k->tid);
+		k->fast -= aio_refused(t, k, a, ret, now);
 	k->asked_at = 0;
 }
 
@@ -102,7 +102,7 @@ static void submitted(
 	if (k->asked_at != rec->t0)
 		begin(t, k, a, rec);
 	if (!begun)
-		taken(t, k, a, number_of(rec), rec->result);
+		taken(t, k, a, number_of(rec), rec->result, fast_then(t, rec->t1));
 }
 
 static void answered(struct tracer *t, struct task *k, const struct fast_rec *rec)
