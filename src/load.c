@@ -104,8 +104,12 @@ static int add_runs(struct load *l, const struct reread *r)
 	if (!runs)
 		return -ENOMEM;
 	l->runs = runs;
-	for (unsigned i = 0; i < n; i++)
-		runs[l->nruns++] = r->nparts ? r->part[i].run : r->run;
+	for (unsigned i = 0; i < n; i++) {
+		struct run *run = &runs[l->nruns++];
+		*run = r->nparts ? r->part[i].run : r->run;
+		run->complete &= r->run.complete;
+		run->damaged |= r->run.damaged;
+	}
 	return 0;
 }
 

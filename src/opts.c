@@ -170,7 +170,9 @@ static int add_column(struct options *o, const char *word)
 {
 	struct column *c = &o->column[o->view.ncolumns];
 
-	if (o->view.ncolumns == MAX_COLUMNS || !column_find(word, c))
+	if (o->view.ncolumns == MAX_COLUMNS)
+		return opts_wrong(o->verb, "columns", word, "too many columns");
+	if (!column_find(word, c))
 		return opts_wrong("columns", "columns", word, "no such column");
 	o->view.column[o->view.ncolumns++] = c;
 	return 0;

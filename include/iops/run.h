@@ -34,6 +34,7 @@ struct run {
 	char title[80];     /* instead of the command; "": none */
 	uint32_t layers;    /* that were traced: as in trace.h; 0: only the calls */
 	bool story;         /* they are shown as one */
+	bool pageless;      /* the sums of their pages are not there */
 	const struct run *part; /* the runs that are summed up here ... */
 	unsigned nparts;        /* ... if there are several of them; else 0 */
 };

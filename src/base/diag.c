@@ -2,6 +2,7 @@
  * diag.c - messages, and the names of errors and signals
  */
 #include "iops/diag.h"
+#include "iops/text.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,16 +13,31 @@
 
 enum { LONGEST = 5 << 10 /* two paths of the greatest length fit, nearly */ };
 
-/* What would begin another line, or be more to a terminal than letters, in octal. */
+/* How many bytes are a letter; 0: what would begin another line, or be more to a terminal
+ * than that, as are U+0080 to U+009F, begins here; or it is not UTF-8. */
+static size_t letter(const char *s)
+{
+	const unsigned char *u = (const unsigned char *)s;
+
+	if (*u < ' ' || *u == 0x7f || (*u == 0xc2 && u[1] < 0xa0))
+		return 0;
+	return text_utf8_length(s);
+}
+
+/* The rest in octal. */
 static size_t legible(const char *s, char *out)
 {
 	char *to = out;
 
-	for (; *s; s++)
-		if ((unsigned char)*s < ' ' || *s == 0x7f)
-			to += sprintf(to, "\\%03o", *s);
-		else
-			*to++ = *s;
+	for (size_t n; *s; s += n) {
+		n = letter(s);
+		memcpy(to, s, n);
+		to += n;
+		if (!n) {
+			to += sprintf(to, "\\%03o", (unsigned char)*s);
+			n = 1;
+		}
+	}
 	return (size_t)(to - out);
 }
 

@@ -41,6 +41,10 @@ static int help(const struct options *o)
 		opts_help_all(o->verbs);
 		return 0;
 	}
+	if (o->argc > 1) {
+		diag_usage(NULL, "help: unexpected %s", o->argv[1]);
+		return EXIT_USAGE;
+	}
 	if (!strcmp(o->argv[0], "columns"))
 		return help_columns();
 	for (const struct command *const *c = o->verbs; *c; c++)

@@ -98,6 +98,12 @@ static struct value get_exe(struct line *l)
 	return name_of(l, names_file(l->in->names, proc_of(l)->exe)->path);
 }
 
+/* Of several runs it may be the word for that: runs.c. */
+static bool is_of_one_host(const struct run *run)
+{
+	return *run->host && (!run->nparts || strcmp(run->host, "several") != 0);
+}
+
 static struct value get_host(struct line *l)
 {
 	switch (l->dim) {
@@ -109,8 +115,8 @@ static struct value get_host(struct line *l)
 	case DIM_DEVICE:
 		return name_of(l, l->row->key[1] >> 1);
 	case DIM_HOST:
-		if (!l->row->key[0] && *l->in->run->host)
-			return STR(l->in->run->host); /* there is but one */
+		if (!l->row->key[0] && is_of_one_host(l->in->run))
+			return STR(l->in->run->host);
 		return name_of(l, l->row->key[0]);
 	default:
 		return name_of(l, proc_of(l)->host);

@@ -131,7 +131,8 @@ static void put_row(FILE *out, const struct change *c, char text[NCOLUMNS][UNITS
 static int put_rows(FILE *out, const struct diff_in *in, enum dim dim)
 {
 	const struct view *v = in->a->view;
-	size_t width = v->width > 80 ? v->width - 54 : NAME_WIDTH, shown = 0, same = 0;
+	size_t width = v->width > 80 ? v->width - 54 : NAME_WIDTH, shown = 0, same = 0,
+	       hidden = 0;
 	char text[NCOLUMNS][UNITS_LEN + 1];
 	struct changes list;
 	int err = changes_new(&list, in, dim);
@@ -144,7 +145,8 @@ static int put_rows(FILE *out, const struct diff_in *in, enum dim dim)
 	fprintf(out, "%s\n", style(v, "\033[0m"));
 	for (size_t i = 0; i < list.n; i++) {
 		bool any = row_texts(text, &list.change[i], v);
-		same += !any;
+		same += !change_any(&list.change[i]);
+		hidden += !any && change_any(&list.change[i]);
 		if (any && (!v->top || shown < v->top))
 			put_row(out, &list.change[i], text, width, v);
 		shown += any;
@@ -153,7 +155,9 @@ static int put_rows(FILE *out, const struct diff_in *in, enum dim dim)
 		fprintf(out, "... and %zu more that changed; --top 0 shows all\n",
 			shown - v->top);
 	if (!v->quiet)
-		fprintf(out, "%zu without a change\n", same);
+		fprintf(out, "%zu without a change%s", same, hidden ? ", " : "\n");
+	if (!v->quiet && hidden)
+		fprintf(out, "%zu with changes that only --json tells\n", hidden);
 	changes_free(&list);
 	return 0;
 }

@@ -102,7 +102,7 @@ static struct ledger ledger_of(const struct report_in *in, const struct row *row
 		.cancelled = t->storage_cancelled,
 		.syncs = sync ? sync->operations : 0,
 		.known = t->accounts || in->run->verifies,
-		.left = in->run->snapshot || t->unchecked || t->lost,
+		.left = in->run->snapshot || t->unchecked,
 		.lost = t->lost,
 		.partial = is_filtered(in) || !in->run->verifies,
 		.blind = in->run->counters_only,
@@ -128,14 +128,14 @@ static uint64_t less(const struct ledger *l, int w)
 {
 	uint64_t a = asked(l, w), b = l->side[w].storage;
 
-	return l->partial || l->left || a < b ? 0 : a - b;
+	return l->partial || l->left || l->lost || a < b ? 0 : a - b;
 }
 
 static uint64_t more(const struct ledger *l, int w)
 {
 	uint64_t a = asked(l, w), b = l->side[w].storage;
 
-	return l->partial || a > b ? 0 : b - a;
+	return l->partial || l->lost || a > b ? 0 : b - a;
 }
 
 static uint64_t cached(const struct ledger *l)
@@ -183,8 +183,9 @@ static uint64_t unsynced(const struct ledger *l)
 {
 	uint64_t n = l->side[1].storage;
 
-	return l->syncs || l->partial || l->blind || n < l->cancelled ? 0
-								      : n - l->cancelled;
+	bool unknown = l->partial || l->lost || l->blind;
+
+	return l->syncs || unknown || n < l->cancelled ? 0 : n - l->cancelled;
 }
 
 static uint64_t read_memory(const struct ledger *l)
@@ -214,7 +215,7 @@ static uint64_t left_out(const struct ledger *l)
 
 static uint64_t missing(const struct ledger *l)
 {
-	return l->left && !l->lost;
+	return l->left;
 }
 
 static uint64_t lost(const struct ledger *l)

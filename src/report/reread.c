@@ -7,6 +7,7 @@
 #include "iops/reread.h"
 #include "iops/diag.h"
 #include "iops/names.h"
+#include "iops/trace.h"
 #include "reread_row.h"
 
 #include <ctype.h>
@@ -150,11 +151,19 @@ static void get_fast_path(struct run *run, const cJSON *o, struct totals *t)
 	t->stopped += json_number(o, "stopped");
 }
 
-/* Layers of pages have no rows that all layers have; and without those there is no story.
- */
+/* Layers of pages have no rows that all layers have. */
 static bool is_summed(unsigned layer)
 {
 	return layer != LAYER_CACHE && layer != LAYER_FAULT;
+}
+
+/* A bit of struct run; 0: there is none of that name. */
+static uint32_t layer_of(const char *name)
+{
+	for (unsigned i = 0; name && i < NLAYERS; i++)
+		if (!strcmp(op_layer_name(i), name))
+			return 1u << i;
+	return name && !strcmp(name, "uring") ? TRACE_URING : 0;
 }
 
 /* What is told of each run, also of those that others sum up. */
@@ -171,9 +180,8 @@ static int get_told(struct reread *r, const cJSON *run)
 	r->run.started_ns = get_time(run, "started_at");
 	r->run.elapsed_ns = json_number(run, "elapsed_ns");
 	cJSON_ArrayForEach (one, json_get(run, "layers"))
-		for (unsigned i = 0; cJSON_IsString(one) && i < NLAYERS; i++)
-			if (!strcmp(op_layer_name(i), one->valuestring) && is_summed(i))
-				r->run.layers |= 1u << i;
+		r->run.layers |= layer_of(cJSON_GetStringValue(one));
+	r->run.pageless = true;
 	r->run.counters_only = !strcmp(r->run.backend, "proc");
 	r->run.machine_wide =
 		!strcmp(r->run.backend, "system") || !strcmp(r->run.backend, "blktrace");
@@ -190,6 +198,14 @@ static int get_parts(struct reread *r, const cJSON *runs)
 	const cJSON *one;
 	int err = 0;
 
+	if (!runs)
+		return 0;
+	cJSON_ArrayForEach (one, runs)
+		if (!cJSON_IsString(json_get(one, "id")) ||
+			!cJSON_IsString(json_get(one, "host")))
+			return -EINVAL;
+	if (!cJSON_IsArray(runs))
+		return -EINVAL;
 	r->part = calloc(cJSON_GetArraySize(runs) + 1, sizeof(*r->part));
 	if (!r->part)
 		return -ENOMEM;
@@ -325,7 +341,7 @@ static int get_all(struct reread *r, const struct reread_args *a, const cJSON *t
 		err = get_run(r, run, t);
 	if (err < 0)
 		return err;
-	if (a->hosts)
+	if (a->hosts && !r->nparts) /* else it is "several", and rows tell */
 		rows.host =
 			names_add(stats_names(a->into), r->run.host, strlen(r->run.host));
 	rows.several = r->nparts;

@@ -273,17 +273,23 @@ static int64_t add_process(const struct reread_rows *r, const cJSON *o)
 	return stats_add_proc(r->into, &p);
 }
 
-/* The place of the newest process of that id in this run: of its host, if that is told.
- */
+/* Whether a process may be that of a row: of its host and command, if they are told. */
+static bool is_process(const struct reread_rows *r, const struct proc *p, const cJSON *o)
+{
+	uint32_t host = get_name(r, o, "host"), comm = get_name(r, o, "command");
+
+	return p->pid == (pid_t)json_number(o, "pid") && p->run == r->run &&
+	       (!host || p->host == host) && (!comm || p->comm == comm);
+}
+
+/* The place of the newest one; those of several runs may be alike. */
 static uint64_t find_process(const struct reread_rows *r, const cJSON *o)
 {
-	pid_t pid = (pid_t)json_number(o, "pid");
-	uint32_t host = get_name(r, o, "host");
 	size_t n;
 	const struct proc *p = stats_procs(r->into, &n);
 
 	while (n--)
-		if (p[n].pid == pid && p[n].run == r->run && (!host || p[n].host == host))
+		if (is_process(r, &p[n], o))
 			return n;
 	return 0;
 }
@@ -370,9 +376,11 @@ static void mark_running(const struct reread_rows *r, const cJSON *running)
 
 	cJSON_ArrayForEach (one, running) {
 		struct proc *p = (struct proc *)stats_procs(r->into, &n);
-		uint64_t at = find_process(r, one);
-		if (at < n)
-			p[at].running_on = true;
+		while (n--)
+			if (!p[n].running_on && is_process(r, &p[n], one)) {
+				p[n].running_on = true;
+				break;
+			}
 	}
 }
 

@@ -252,7 +252,7 @@ bool story_there(const struct report_in *in)
 {
 	uint32_t all = 1u << LAYER_MAIN | 1u << LAYER_CACHE | 1u << LAYER_BLOCK;
 
-	return (in->run->layers & all) == all;
+	return (in->run->layers & all) == all && !in->run->pageless;
 }
 
 int story_of(struct story *s, const struct report_in *in)

@@ -3,9 +3,9 @@
  *
  *   placed HOW FOLDER
  *
- * HOW: update, drain, send, chosen or chain; silent: a socket in the place of a file. In
- * FOLDER are one, two and three; how many of the reads are of each is printed, as what
- * was read tells.
+ * HOW: update, drain, send, chosen or chain; silent: a socket in the place of a file;
+ * moved: the ring has another descriptor each time. In FOLDER are one, two and three; how
+ * many of the reads are of each is printed, as what was read tells.
  */
 #include "ring.h"
 
@@ -174,11 +174,24 @@ static void silent(void)
 	wait_for(&ring, 1);
 }
 
+/* The ring goes on by another descriptor. */
+static void moved(void)
+{
+	int fd = dup(ring.ring_fd);
+
+	need(fd >= 0 && dup2(ring.ring_fd, ring.ring_fd) >= 0 && !close(ring.ring_fd),
+		"dup");
+	ring.ring_fd = ring.enter_ring_fd = fd;
+	ask_read(ask(IORING_OP_READ, 0), 0, 100);
+	count(wait_for(&ring, 1));
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } ways[] = { { "update", update }, { "drain", drain }, { "send", send_file },
-	{ "chosen", chosen }, { "chain", chain }, { "silent", silent } };
+	{ "chosen", chosen }, { "chain", chain }, { "silent", silent },
+	{ "moved", moved } };
 
 static void begin(const char *folder)
 {

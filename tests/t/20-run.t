@@ -27,6 +27,7 @@ while read -r words; do
 done <<-EOF
 	nosuch
 	help nosuch
+	help run nosuch
 	run
 	run --nosuch true
 	run -o
@@ -67,9 +68,9 @@ done <<-EOF
 	tag-by-pid x
 EOF
 # Nor do names make it more than one, or more to a terminal than letters.
-printf 'a\nb\033[31mc' >name
+printf 'a\nb\033[31mc\302\233m\303\244\377' >name
 status "a name with control characters" 127 "$IOPS" run "$(cat name)"
-is "... is told legibly" "$(cat status.out)" 'iops: a\012b\033[31mc: No such file or directory'
+is "... is told legibly" "$(cat status.out)" 'iops: a\012b\033[31mc\302\233m'"$(printf '\303\244')"'\377: No such file or directory'
 long=$(printf '%04000d' 0)
 status "a long name" 126 "$IOPS" run "./$long"
 is "... does not hide why" "$(cat status.out)" "iops: ./$long: File name too long"

@@ -153,13 +153,25 @@ status "... nor compared" 1 "$IOPS" diff a.json lie.json
 
 # A report of several runs is one like any other: of a rack, of the racks together.
 for h in one two; do
-	"$IOPS" run --by file,host,thread,process --json -o $h.json -- sh -c 'cat /etc/passwd | sort >'$h
+	"$IOPS" run --by file,host,thread,process --json -o $h.json -- sh -c 'cat /etc/passwd | sort >'$h'; sleep 5 >/dev/null 2>&1 &'
 	sed -i 's/"host":"[^"]*"/"host":"'$h'"/g; s/"pid":[0-9]*/"pid":7/g' $h.json
 done
 by() { "$IOPS" merge --by file,host,thread,process --json "$@"; }
 by one.json two.json >rack.json
 by rack.json >again.json; same "a merged report stays as it is" again.json rack.json
 is "... its hosts are told apart" "$(json again.json '[r["host"] for r in j["by"]["host"]], len(j["run"]["runs"]), len({(t["host"], t["pid"]) for t in j["by"]["thread"]})')" "(['one', 'two'], 2, 2)"
+is "... and what goes on is counted" "$(json again.json 'j["run"]["still_running"]')" 2
+sed 's/"host":"[^"]*"/"host":"one"/g' two.json >alike.json
+by one.json alike.json >rack2.json; by rack2.json >again.json
+threads() { json "$1" 'sorted((t["command"], t["all"]["operations"]) for t in j["by"]["thread"])'; }
+is "runs of one host, by command" "$(threads again.json)" "$(threads rack2.json)"
+(cat rack.json; echo more) >junk.json
+status "one with something behind it" 3 "$IOPS" merge --json -o got.json junk.json
+is "... is not whole" "$(json got.json 'j["run"]["complete"]')" False
+for runs in '[0]' '"x"' 'null' '{"a":{"id":"x","host":"y"}}'; do
+	/usr/bin/python3 -c 'import json, sys; j = json.load(open("rack.json")); j["run"]["runs"] = json.loads(sys.argv[1]); json.dump(j, open("bad.json", "w"))' "$runs"
+	status "... whose runs are none: $runs" 1 "$IOPS" merge bad.json
+done
 by rack.json one.json >three.json
 is "... and so are its runs, of three" "$(json three.json '[r["host"] for r in j["run"]["runs"]]')" "['one', 'two', 'one']"
 ok "... by the schema" /usr/bin/python3 -m jsonschema -i three.json "$ROOT/share/report-1.schema.json"
@@ -171,13 +183,13 @@ is "events without data, and how far apart data is" "$(json one.json 'j["layers"
 # What cannot be summed is not told as 0.
 sed 's/"pids"/"layers":["main","cache","block","uring"],"pids"/' a.json >layers.json
 "$IOPS" merge --json layers.json >one.json
-is "there is no story of what is not summed" "$(json one.json '"story" in j')" False
+is "there is no story of what is not summed, but what was traced" "$(json one.json '"story" in j, j["run"]["layers"]')" "(False, ['main', 'block', 'cache', 'uring'])"
 
 # A row of what changed has something to show: that it is synced more often, too.
 printf '100 read(3</a b>, "x", 10) = 10\n100 fsync(3</a b>) = 0\n100 read(3</c>, "x", 10) = 10\n' >less.txt
 printf '100 read(3</a b>, "x", 10) = 10\n100 fsync(3</a b>) = 0\n100 fsync(3</a b>) = 0\n100 read(3</c>, "x", 100) = 10\n' >more.txt
 is "syncs by file" "$("$IOPS" diff less.txt more.txt | awk '/^file / { on = 1; next } on' | head -2 | tr -s ' ')" "/a b +1 
-1 without a change"
+0 without a change, 1 with changes that only --json tells"
 is "a trace of no host has none" "$("$IOPS" report --json --by host less.txt >host.json; json host.json '[r["host"] for r in j["by"]["host"]]')" "[None]"
 ok "... by the schema" /usr/bin/python3 -m jsonschema -i host.json "$ROOT/share/report-1.schema.json"
 is "all that JSON tells of a row is in CSV" "$("$IOPS" report -f csv a.iops | head -1 | grep -c peek_operations)" 1

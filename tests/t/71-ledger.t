@@ -104,7 +104,7 @@ for set in data classic; do
 	"$IOPS" run -e $set --json -o p.json -- sh -c 'dd if=/dev/zero of=synced bs=64k count=4 conv=fsync; cp synced copied' 2>/dev/null
 	is "... of -e $set: no word of syncs or core dumps" "$(json p.json 'j["run"]["filtered"], "without a sync" in str(j["ledger"]), "core dumps" in str(j["ledger"])')" "(True, False, False)"
 done
-"$IOPS" run -l whole.iops -o /dev/null -- dd if=/dev/zero of=/dev/null bs=1 count=400000 2>/dev/null
+"$IOPS" run -l whole.iops -o /dev/null -- dd if=/dev/zero of=lost bs=1 count=400000 2>/dev/null
 /usr/bin/python3 - <<-'END'
 	import struct
 	log = open("whole.iops", "rb").read()
@@ -114,7 +114,7 @@ done
 	open("cut.iops", "wb").write(log[:at[3]] + log[at[4]:])
 END
 "$IOPS" report --json cut.iops >p.json 2>/dev/null
-is "operations that were lost are told as such" "$(json p.json 'j["run"]["lost"] > 0, "not seen" in j["ledger"]["explanation"]["wchar"], "core dumps" in str(j["ledger"]), "some operations were not seen" in j["ledger"]["explanation"]["read"]')" "(True, True, False, True)"
+is "operations that were lost are told as such" "$(json p.json 'j["run"]["lost"] > 0, "not seen" in j["ledger"]["explanation"]["wchar"], "core dumps" in str(j["ledger"]), j["ledger"]["explanation"]["write"]')" "(True, True, False, 'some operations were not seen')"
 COLUMNS=80 "$IOPS" run -o t.txt -- "$m" drop:big read:big:100000 >/dev/null
 is "the table: how it was read" "$(grep -c '^read: files 97.8 KiB, storage [0-9.]* [KM]iB: read ahead, mapped$' t.txt)" 1
 COLUMNS=80 "$IOPS" run -o t.txt -- "$m" write:a:100 >/dev/null

@@ -89,6 +89,8 @@ void control_async(struct tracer *t, struct task *k)
 	if (!strcmp(syscalls[k->call.row].name, "close_range") &&
 		arg[2] & CLOSE_RANGE_CLOEXEC)
 		return; /* at the next exec */
+	if (!strcmp(syscalls[k->call.row].name, "dup2") && arg[0] == arg[1])
+		return; /* it closes nothing */
 	for (unsigned i = 0; i < sizeof(closing) / sizeof(*closing); i++)
 		if (!strcmp(syscalls[k->call.row].name, closing[i].name))
 			uring_close(t, k, (uint32_t)arg[closing[i].from],

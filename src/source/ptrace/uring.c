@@ -8,7 +8,9 @@
  */
 #include "uring.h"
 
+#include <dirent.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -391,6 +393,44 @@ void uring_registered(struct tracer *t, struct task *k, int64_t ret)
 }
 
 /* About to close descriptors from ... to. A ring that is registered needs none. */
+/* Where else its process has it, but for those from a number to another; -1: nowhere. */
+static int another_descriptor(
+	const struct task *k, const struct uring *r, uint64_t from, uint64_t to)
+{
+	char path[64], link[40];
+	int found = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", k->tid);
+	DIR *d = opendir(path);
+	for (struct dirent *e; d && found < 0 && (e = readdir(d));) {
+		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
+		uint64_t fd = strtoul(e->d_name, NULL, 10);
+		if (n <= 0 || (fd >= from && fd <= to))
+			continue;
+		link[n] = 0;
+		if (!strcmp(link, "anon_inode:[io_uring]") &&
+			!syscall(SYS_kcmp, k->tid, k->tid, 0 /* FILE */, fd, r->fd))
+			found = (int)fd;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* It goes on by another descriptor, if there is one. */
+static void lose_descriptor(
+	struct tracer *t, struct task *k, struct uring *r, uint64_t from, uint64_t to)
+{
+	int other = another_descriptor(k, r, from, to);
+
+	if (other < 0 && !is_registered(r)) {
+		end(t, k, r, false);
+		return;
+	}
+	part_all(t, r); /* the hook goes by the number */
+	r->fd = other;
+}
+
 void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to)
 {
 	struct uring *r, *next;
@@ -400,10 +440,7 @@ void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to)
 		if (!r->process || r->fd < 0 || (uint64_t)r->fd < from ||
 			(uint64_t)r->fd > to || !same_files(k, r->process))
 			continue;
-		if (is_registered(r))
-			r->fd = -1;
-		else
-			end(t, k, r, false);
+		lose_descriptor(t, k, r, from, to);
 	}
 }
 
