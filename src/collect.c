@@ -124,12 +124,11 @@ static void update(struct collection *c, bool snapshot)
 	run->complete = totals_whole(t) && !run->counters_only && !run->machine_wide;
 }
 
-static int report(struct collection *c, bool snapshot)
+static int report(struct collection *c)
 {
 	struct report_in in = { c->stats, c->names, &c->run, &c->o->view };
 	bool rows = c->o->interval_ns && c->o->format != &report_table;
 
-	update(c, snapshot);
 	/* The rows of the intervals are the whole of a CSV: one table, one header. */
 	if ((c->o->interval_ns && c->o->format == &report_csv) || c->o->mount.detail)
 		return 0;
@@ -138,7 +137,8 @@ static int report(struct collection *c, bool snapshot)
 
 static void snapshot(void *arg)
 {
-	report(arg, true);
+	update(arg, true);
+	report(arg);
 }
 
 static int write_row(void *arg, const char *text, size_t len)
@@ -384,12 +384,14 @@ static bool never_ran(const struct collection *c)
 	return c->job->launch && c->job->launch->exec_errno;
 }
 
-/* Whether there is somebody to trace behind the report. */
+/* Whether somebody is left who needs us behind the report. */
 static bool is_served(const struct collection *c)
 {
 	size_t n;
 	const struct proc *p = stats_procs(c->stats, &n);
 
+	if (c->o->mount.point)
+		return true;
 	for (size_t i = 0; c->job->launch && i < n; i++)
 		if (p[i].running_on)
 			return true;
@@ -437,12 +439,12 @@ void collect(struct front_job *job)
 				c.stats, entry_of(&c.session), session_now(&c.session));
 		ask_source(&c);
 		if (!is_served(&c))
-			front_reports();
+			front_reports(job);
 		/* The log first: the report may wait for its reader, and be given up. */
 		update(&c, false);
 		int wrote = close_sinks(&c);
 		err = err ? err : wrote;
-		wrote = never_ran(&c) ? 0 : report(&c, false);
+		wrote = never_ran(&c) ? 0 : report(&c);
 		err = err ? err : wrote;
 	}
 	int late = out_close(job->out);

@@ -200,14 +200,17 @@ void front_done(struct front_job *j, int err)
 }
 
 /* Until now it was the session's clock. */
-void front_reports(void)
+void front_reports(const struct front_job *j)
 {
+	struct timespec now;
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
 	signal(SIGALRM, SIG_DFL);
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	*j->due = now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 /* Die as the command did, without a core file of ours. */
@@ -286,6 +289,7 @@ static int start(struct front *f, struct tracer_birth *b)
 	signal(SIGCHLD, SIG_DFL);
 	f->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	b->job.launch = f->launch;
+	b->job.due = f->due;
 	b->out = *b->job.out;
 	b->log = *b->job.log;
 	b->job.out = &b->out;
@@ -313,6 +317,12 @@ int front_attach(
 	struct front f = { .result = -1 };
 	struct given given;
 
+	f.due = mmap(NULL, sizeof(*f.due), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (f.due == MAP_FAILED) {
+		diag_err(errno, "cannot start");
+		return 1;
+	}
 	given_lift_limits(&given); /* thousands of threads take files of /proc */
 	struct tracer_birth b = { { .options = o, .out = out, .log = log },
 		.work = work };
@@ -382,6 +392,7 @@ int front_run(const struct options *o, struct out *out, struct out *log, front_w
 		diag_err(err, "cannot start");
 		return EXIT_FAILED;
 	}
+	f.due = &f.launch->due_ns;
 	/* First of all, while everything is still as it was given to us. */
 	c.launch = f.launch;
 	f.launch->command = bear(o, become_command, &c);

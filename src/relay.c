@@ -72,19 +72,17 @@ static bool ends_command(int sig)
 
 /*
  * A report that is due may wait for its reader for ever. Whoever signals still, and not
- * just with what has ended all else, wants that no more.
+ * just with what has ended all else, wants that no more. false: it is not due.
  */
-static void give_up(struct front *f)
+static bool give_up(struct front *f)
 {
-	uint64_t now = now_ns();
-	bool late = f->due_ns && now - f->due_ns >= TAKE_MS * UINT64_C(1000000);
+	uint64_t due = *f->due;
 
-	if (late && f->tracer > 0) {
-		kill(f->tracer, SIGALRM); /* which ends it once front_reports() */
+	if (due && f->tracer > 0 && now_ns() - due >= TAKE_MS * UINT64_C(1000000)) {
+		kill(f->tracer, SIGALRM);
 		f->gave_up = true;
 	}
-	if (late || !f->due_ns)
-		f->due_ns = now;
+	return due;
 }
 
 /*
@@ -175,7 +173,6 @@ static void look_at_children(struct front *f)
 					  (info.si_code == CLD_DUMPED ? 0x80 : 0);
 		f->ended = true;
 		f->launch->ended = 1;
-		f->due_ns = now_ns();
 	}
 }
 
@@ -203,10 +200,8 @@ static void on_signal(struct front *f, const struct signalfd_siginfo *si)
 	default:
 		if (f->launch)
 			forward(f, si);
-		else if (f->due_ns)
-			give_up(f);
-		else if (f->tracer > 0 && !kill(f->tracer, SIGTERM))
-			f->due_ns = now_ns();
+		else if (!give_up(f) && f->tracer > 0)
+			kill(f->tracer, SIGTERM);
 	}
 }
 

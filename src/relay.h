@@ -19,7 +19,7 @@ struct front {
 	bool ended, told;
 	unsigned matched[NSIG]; /* deliveries to the command that we have had as well */
 	int result;             /* what the tracer told */
-	uint64_t due_ns;        /* since when a report is; 0: it is not */
+	volatile uint64_t *due; /* since when a report is; 0: it is not */
 	bool gave_up;           /* it was */
 };
 

@@ -8,6 +8,8 @@
 #include "iops/opts.h"
 #include "iops/out.h"
 
+#include <stdint.h>
+
 struct out;
 
 /* What the tracer process does. done() tells the front end that it may go. */
@@ -16,16 +18,17 @@ struct front_job {
 	struct launch *launch;       /* NULL: attach */
 	struct foresight *foresight; /* NULL: none */
 	struct out *out;
-	struct out *log; /* fd is -1 if none is kept */
-	int done;        /* a pipe to the front end */
+	struct out *log;        /* fd is -1 if none is kept */
+	int done;               /* a pipe to the front end */
+	volatile uint64_t *due; /* shared with it: when the report was, CLOCK_MONOTONIC */
 };
 
 /* Tell the front end how it went (0, or -errno) and let go of its terminal. */
 void front_done(struct front_job *j, int err);
 
-/* Nobody is traced any more: SIGALRM ends the tracer from now on, whatever it waits for.
+/* Nobody needs us any more: SIGALRM ends the tracer from now on, whatever it waits for.
  */
-void front_reports(void);
+void front_reports(const struct front_job *j);
 
 /* In the tracer process; returns when all is served. */
 typedef void front_work(struct front_job *j);

@@ -59,6 +59,9 @@ struct launch {
 	/* The front end's word: the rest of the tree is not waited for any more, as a
 	 * signal has come that would have ended the command. */
 	volatile int enough;
+
+	/* The tracer's word: since when only its report is left; 0: it is not. */
+	volatile uint64_t due_ns; /* CLOCK_MONOTONIC */
 };
 
 /* Whether the command has ended; should the front end have been killed, nobody says how.

@@ -4,8 +4,9 @@
  *   placed HOW FOLDER
  *
  * HOW: update, drain, send, chosen or chain; silent: a socket in the place of a file;
- * moved: the ring has another descriptor each time. In FOLDER are one, two and three; how
- * many of the reads are of each is printed, as what was read tells.
+ * off: it stays, as its close is called off; late: it has been read when another one
+ * comes; moved: the ring has another descriptor each time. In FOLDER are one, two and
+ * three; how many of the reads are of each is printed, as what was read tells.
  */
 #include "ring.h"
 
@@ -160,18 +161,39 @@ static void silent(void)
 
 	put_back(&ring, 0, fds[0]);
 	ask_close(0, IOSQE_IO_LINK | SKIP_SUCCESS);
-	s = ask(IORING_OP_SOCKET, SKIP_SUCCESS);
+	s = ask(IORING_OP_SOCKET, IOSQE_IO_LINK | SKIP_SUCCESS);
 	s->fd = AF_UNIX;
 	s->off = SOCK_DGRAM;
 	s->file_index = 1;
-	s = ask(IORING_OP_SEND, IOSQE_IO_DRAIN | IOSQE_FIXED_FILE);
+	s = ask(IORING_OP_SEND, IOSQE_FIXED_FILE);
 	s->fd = 0;
 	s->addr = (uintptr_t)got;
 	s->len = 10;
-	int res = wait_for(&ring, 1); /* it is connected to nothing */
-	need(res < 0 && res != -EBADF, "IORING_OP_SEND");
+	need(wait_for(&ring, 1) == -ENOTCONN, "IORING_OP_SEND");
 	ask_close(0, 0);
 	wait_for(&ring, 1);
+}
+
+/* What was to close it is called off, as what it is linked to has read too little. */
+static void called_off(void)
+{
+	ask_read(ask(IORING_OP_READ, IOSQE_IO_LINK), 0, 1000);
+	ask_close(0, SKIP_SUCCESS);
+	wait_for(&ring, 2);
+	ask_read(ask(IORING_OP_READ, 0), 0, 100);
+	reads[0]++;
+	count(wait_for(&ring, 1));
+}
+
+/* All that was before is over by then, and nothing has registered another file since. */
+static void late(void)
+{
+	ask(IORING_OP_NOP, 0);
+	ask_read(ask(IORING_OP_READ, IOSQE_IO_DRAIN), 0, 100);
+	count(wait_for(&ring, 2));
+	put_back(&ring, 0, fds[1]);
+	wait_for(&ring, 0);
+	put_back(&ring, 0, fds[0]);
 }
 
 /* The ring goes on by another descriptor. */
@@ -191,7 +213,7 @@ static const struct {
 	void (*run)(void);
 } ways[] = { { "update", update }, { "drain", drain }, { "send", send_file },
 	{ "chosen", chosen }, { "chain", chain }, { "silent", silent },
-	{ "moved", moved } };
+	{ "off", called_off }, { "late", late }, { "moved", moved } };
 
 static void begin(const char *folder)
 {

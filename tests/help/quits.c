@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -111,6 +112,28 @@ static int use_memory(const char *how)
 	return mapped != at;
 }
 
+/* What is there is run, and goes on where a signal has found it. */
+static int run_own(void)
+{
+	static const unsigned char loop[] = {
+		0x89, 0xf8,             /* mov %edi, %eax */
+		0xb9, 0, 0, 0x80, 0,    /* mov $0x800000, %ecx */
+		0xff, 0xc9, 0x75, 0xfc, /* 1: dec %ecx; jnz 1b */
+		0xc3                    /* ret */
+	};
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
+	int (*own)(int) = (int (*)(int))(intptr_t)(CODE + 0x100800);
+	int bad = 0;
+
+	memcpy((void *)own, loop, sizeof(loop));
+	signal(SIGALRM, handler);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; i < 10; i++)
+		bad += own(i) != i;
+	setitimer(ITIMER_REAL, &never, NULL);
+	return bad;
+}
+
 /* Whatever is in the way. */
 static int use_gap(void)
 {
@@ -153,8 +176,9 @@ static int begin(const char *how)
 
 	if (!strcmp(how, "gap"))
 		return use_gap();
-	if (!strcmp(how, "unmap") || !strcmp(how, "map") || !strcmp(how, "code") ||
-		!strcmp(how, "protect"))
+	if (!strcmp(how, "code"))
+		return use_memory(how) || run_own();
+	if (!strcmp(how, "unmap") || !strcmp(how, "map") || !strcmp(how, "protect"))
 		return use_memory(how);
 	if (!strcmp(how, "sigsys"))
 		return signal(SIGSYS, handler) == SIG_ERR;

@@ -93,7 +93,7 @@ if "$HELP/uring" file >/dev/null 2>&1; then
 		status "what waits in a ring that is closed takes nothing $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" pending "$DIR/file"
 		status "... and keeps nothing open $mode" 0 timeout 60 "$IOPS" run $mode -o p.txt -- "$HELP/flights" gone "$DIR/file"
 		mkdir -p placed
-		for how in update drain send chosen chain silent moved; do
+		for how in update drain send chosen chain silent off late moved; do
 			want=$("$HELP/placed" $how placed 2>&1) || { skip "files that others register, $how: $want"; continue; }
 			"$IOPS" run $mode --json -o placed.json -- "$HELP/placed" $how placed >/dev/null
 			is "files that other requests have registered, $how $mode" \

@@ -207,6 +207,10 @@ sh -c 'while :; do sleep 0.01; done' & two=$!
 "$IOPS" attach -d 0.2 --json -o two.json $pid $two 2>said.txt
 is "one that cannot be attached to is told, and left out" "$? $(grep -c "cannot attach to $pid: already traced" said.txt) $(json two.json 'j["run"]["pids"]')" "0 1 [$two]"
 kill $two; kill -INT $other; wait $other; kill $pid
+# The log is closed before the report is written.
+sleep 5 & pid=$!
+"$IOPS" attach --json -o now.json -l now.iops -d 0.2 $pid; kill $pid
+is "the log tells the same time" "$("$IOPS" report --json now.iops | /usr/bin/python3 -c 'import json, sys; print(json.load(sys.stdin)["run"]["elapsed_ns"])')" "$(json now.json 'j["run"]["elapsed_ns"]')"
 # A reader that does not read.
 for sig in TERM INT HUP; do
 	sh -c 'while :; do cat /etc/passwd; sleep 0.01; done' >/dev/null & pid=$!

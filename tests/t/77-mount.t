@@ -381,6 +381,20 @@ ok "open files: who has them goes on" sh -c 'echo more >&8'
 exec 8>&-
 is "open files: nothing is lost" "$(cat src/open)" more
 ok "open files: gone" unmounted
+# Nobody reads the report, and signals come again: a mount in use is served on.
+new
+mkfifo unread; sleep 8 <>unread >/dev/null & reader=$!
+for i in $(seq 300); do echo "$i" >"src/a-long-name-so-that-the-report-is-long-$i"; done
+"$IOPS" mount --json -o - src mnt >unread & pid=$!
+mounted
+cat mnt/a-long-name* >/dev/null
+exec 8>mnt/open
+for _ in 1 2 3; do kill -INT $pid; sleep 0.7; done
+ok "... whoever signals" sh -c 'echo more >&8'
+exec 8>&-
+cat unread >/dev/null & wait $pid
+is "... and nothing is lost" "$? $(cat src/open)" "0 more"
+kill $reader; rm unread
 
 # Killed.
 new

@@ -38,9 +38,16 @@ struct request {
 	 * be answered, so that what they make is known once they are taken, or on others.
 	 */
 	enum { RENEWS_NOTHING, RENEWS_TAKEN, RENEWS_ANSWERED } renews;
-	bool updated;     /* ... in its call, though they are not linked to it */
-	bool sends;       /* a registered file, to another ring: op[0].fd */
-	int32_t direct;   /* fills this place among the registered files; -1: none */
+	bool updated; /* ... in its call, though they are not linked to it */
+	bool behind;  /* ... or if it has to wait for them */
+	bool drained; /* as it has for all before it */
+	bool sends;   /* a registered file, to another ring: op[0].fd */
+	uint32_t to;  /* its place there, plus 1 */
+	struct registered {
+		uint32_t file; /* in names */
+		int flags;     /* how it is open, -1: not known */
+	} was;          /* what was in its place, if it is silent: it may be called off */
+	int32_t direct; /* fills this place among the registered files; -1: none */
 	int32_t place[2]; /* op[i] is about the file that will be there; -1: of none */
 	uint64_t off[2];  /* ... and begins there; UINT64_MAX: at the position */
 	uint32_t rw;      /* RWF_... of a read or a write */

@@ -121,9 +121,11 @@ void early_begins(const struct tracer *t, struct task *k)
 	const struct uring *r = k->ring;
 	struct made_call c, rest;
 
-	if (k->early.on || !r)
+	if (k->early.on)
 		return;
 	k->early.never = false;
+	if (!r)
+		return;
 	k->early.head = uring_word(r->view.cq, r->p.cq_off.head);
 	k->early.from = hold_vain(t, k, &k->early.head);
 	if (!k->early.from) {
@@ -205,7 +207,8 @@ int64_t early_exit(const struct tracer *t, struct task *k, int64_t ret)
 	if (!k->early.on)
 		return ret;
 	k->early.on = false;
-	k->early.never |= ret != -EINTR && (ret || !ready_of(t, k, e));
+	if (k->ring) /* else its next call may not be seen to begin */
+		k->early.never |= ret != -EINTR && (ret || !ready_of(t, k, e));
 	if (k->ring)
 		k->early.goes_on = false; /* the hook has no part in it */
 	if (k->slot.ctl) {                /* the hook puts them back */

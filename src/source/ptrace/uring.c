@@ -251,7 +251,9 @@ int64_t uring_ready(const struct tracer *t, const struct task *k, int fd, bool r
 	if (!r || !r->view.cq)
 		return -1;
 	uint32_t n = uring_word(r->view.cq, r->p.cq_off.tail) - k->early.head;
-	return r->hushed || (n && r->timeouts) ? INT32_MAX : n;
+	bool hushed = r->hushed && k->early.from <= r->hushed;
+
+	return hushed || (n && r->timeouts) ? INT32_MAX : n;
 }
 
 /* How many answers have been read since. */
@@ -357,6 +359,8 @@ void uring_registered(struct tracer *t, struct task *k, int64_t ret)
 
 	if (!r || ret < 0)
 		return;
+	if (r->view.sq) /* what is answered was of the files that were there before */
+		uring_answered(t, k, r);
 	switch ((int32_t)arg[1] & ~BY_REGISTERED) {
 	case IORING_REGISTER_FILES:
 		if (uring_room(r, n))

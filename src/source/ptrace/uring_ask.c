@@ -290,9 +290,19 @@ static int renews(const struct request *q)
 	return !registers ? RENEWS_NOTHING : q->silent ? RENEWS_TAKEN : RENEWS_ANSWERED;
 }
 
+/* Whether some are under way that will be answered by then. */
+static bool is_renewed(const struct uring *r)
+{
+	for (unsigned i = 0; i < r->flying.cap; i++)
+		if (r->flying.all[i].used && renews(&r->flying.all[i]))
+			return true;
+	return false;
+}
+
 /*
  * A chain ends with its call. What updates files does so at once, before the kernel takes
- * the next one; and what is to wait for all before it finds what they have made.
+ * the next one; and what is to wait for all before it, and so all behind that, finds what
+ * they have made.
  */
 static void follow(
 	const struct asking *a, struct request *q, const struct io_uring_sqe *s)
@@ -305,13 +315,15 @@ static void follow(
 	q->chain = follows ? before->chain : q->at + 1;
 	q->updated =
 		same && (before->updated || before->opcode == IORING_OP_FILES_UPDATE);
+	q->behind = same && (before->behind || by);
+	q->drained = s->flags & IOSQE_IO_DRAIN || (same && before->drained);
 	if (follows || q->updated)
 		q->renews = by > (int)before->renews ? by : (int)before->renews;
-	if (s->flags & IOSQE_IO_DRAIN)
+	if (q->drained && (q->behind || is_renewed(a->r)))
 		q->renews = RENEWS_ANSWERED;
 }
 
-/* IORING_MSG_SEND_FD, in its own ring from the place addr to the place off[0]. */
+/* IORING_MSG_SEND_FD, in its own ring from the place addr to the place to. */
 static void ask_send(struct request *q, const struct io_uring_sqe *s)
 {
 	enum { SEND_FD = 1 };
@@ -321,7 +333,7 @@ static void ask_send(struct request *q, const struct io_uring_sqe *s)
 		return;
 	q->op[0].fd = s->flags & IOSQE_FIXED_FILE ? -1 : s->fd;
 	q->addr = s->addr3;
-	q->off[0] = s->file_index;
+	q->to = s->file_index;
 }
 
 static bool receives(const struct io_uring_sqe *s)
@@ -342,6 +354,21 @@ static bool is_whole(const struct io_uring_sqe *s)
 	default:
 		return false;
 	}
+}
+
+/* When it is over, if it is that at all and nothing ends it before. */
+static void hush(const struct asking *a, const struct io_uring_sqe *s)
+{
+	const uint64_t second = 1000 * 1000 * 1000;
+	struct timespec t;
+	uint64_t until = UINT64_MAX;
+
+	if (!(s->timeout_flags & (IORING_TIMEOUT_ABS | TIMEOUT_MULTISHOT)) &&
+		task_read(a->k, s->addr, &t, sizeof(t)) == sizeof(t) && t.tv_sec >= 0 &&
+		t.tv_sec < 1 << 30)
+		until = a->now + t.tv_sec * second + (uint64_t)t.tv_nsec;
+	if (until > a->r->hushed)
+		a->r->hushed = until;
 }
 
 static void ask(struct asking *a, struct request *q, uint64_t number,
@@ -376,7 +403,8 @@ static void ask(struct asking *a, struct request *q, uint64_t number,
 	if (!a->noted)
 		flight_asked(a->t, a->k, q);
 	a->r->timeouts |= s->opcode == IORING_OP_TIMEOUT;
-	a->r->hushed |= s->opcode == IORING_OP_TIMEOUT && q->silent;
+	if (s->opcode == IORING_OP_TIMEOUT && q->silent)
+		hush(a, s);
 	if (s->opcode == IORING_OP_FILES_UPDATE)
 		uring_put_update(a->t, a->k, a->r, number, s);
 }
@@ -444,8 +472,10 @@ static void take(struct tracer *t, struct uring *r, struct offer *o)
 		for (int i = 0; i <= q->two; i++)
 			settle_place(t, r, q, i);
 	/* Where it fails, so does what is linked to it. */
-	if (q->silent)
+	if (q->silent) {
+		uring_keep(r, q);
 		uring_renew(t, r, q, 0);
+	}
 	bool full = q->silent && r->silent++ >= SILENT_MAX;
 	struct request *put = full ? NULL : requests_put(&r->flying, q);
 	flight_begins(t, put ? put : q);

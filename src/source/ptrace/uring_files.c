@@ -212,22 +212,35 @@ static void send(
 {
 	const struct registered none = { 0, -1 },
 				*f = q->addr < r->nfile ? &r->file[q->addr] : &none;
-	struct uring *to = r->process ? uring_of(t, r->process, q->op[0].fd) : NULL;
-	bool chosen = q->off[0] == UINT32_MAX;
-	uint64_t place = chosen ? (uint64_t)res : q->off[0] - 1;
+	bool known = r->process && q->op[0].fd >= 0;
+	struct uring *to = known ? uring_of(t, r->process, q->op[0].fd) : NULL;
+	bool chosen = q->to == UINT32_MAX;
 
-	if (to && place < UINT32_MAX && !(chosen && q->silent))
-		uring_set_file(to, (uint32_t)place, f->file, f->flags);
+	if (to && q->to && !(chosen && q->silent))
+		uring_set_file(to, chosen ? (uint32_t)res : q->to - 1, f->file, f->flags);
+}
+
+static bool has_place(const struct uring *r, const struct request *q)
+{
+	return q->direct >= 0 && (uint32_t)q->direct < r->nfile;
+}
+
+void uring_keep(const struct uring *r, struct request *q)
+{
+	if (has_place(r, q))
+		q->was = r->file[q->direct];
 }
 
 /* What is accepted has no name. Of one that is silent it is not known which place the
- * kernel has chosen. */
+ * kernel has chosen; and it is answered only if it has failed. */
 void uring_renew(struct tracer *t, struct uring *r, const struct request *q, int32_t res)
 {
 	bool chosen = q->direct == INT_MAX;
 
 	if (q->opcode == IORING_OP_FILES_UPDATE)
 		update(t, r, q, q->silent ? INT32_MAX : res);
+	if (res < 0 && q->silent && has_place(r, q))
+		r->file[q->direct] = q->was;
 	if (res < 0)
 		return;
 	if (q->sends)

@@ -228,11 +228,13 @@ static int hand_over(struct tracer *t, struct task *k)
  */
 static int quit(struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
-	int err = t->launch && rival_takes(k, r) ? patch_undo(t, k, r->rip - 2) : 0;
+	bool takes = t->launch && rival_takes(k, r);
+	int err = takes ? patch_undo(t, k, r->rip - 2) : 0;
 
 	if (err)
 		return err;
 	err = t->launch ? hand_over(t, k) : rival_clear(t, k, r);
+	k->space->taken |= takes && err != -ESRCH;
 	if (!err || err == -ESRCH)
 		return err;
 	k->space->quit = true;

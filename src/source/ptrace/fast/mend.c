@@ -491,6 +491,8 @@ static int mend(struct tracer *t, struct task *k, int sig)
 		k->space->locked = k->space->keyed = true;
 	if (k->slot.ctl)
 		k->slot.ctl->vain = 0; /* what comes next may be another call */
+	if (in_hook(r.rip) && k->space->taken && !fault)
+		return 0; /* the program has code of its own there */
 	if (in_hook(r.rip) && k->slot.ctl) {
 		/* Gone, and what waits there may have been counted before it is made
 		 * again. */
