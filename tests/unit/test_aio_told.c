@@ -161,6 +161,11 @@ static void taken_in_part(void **state)
 	submit(0, 20, -EAGAIN, 2, two);
 	drain_all(&rig->t);
 	assert_int_equal(aio->flying.n, 1);
+	assert_int_equal(rig->nops, 1); /* that is what the first one has */
+	submit(0, 25, -EINVAL, 2, two); /* or their context */
+	drain_all(&rig->t);
+	assert_int_equal(aio->flying.n, 1);
+	assert_int_equal(rig->nops, 1);
 	struct fast_rec *rec = asks(0, 30, 2, 2, two);
 	rec->state = REC_BEGUN;
 	drain_all(&rig->t);
@@ -171,8 +176,8 @@ static void taken_in_part(void **state)
 	assert_int_equal(aio->flying.n, 1);
 	rig_done(rig, 0, answers(0, 50, 0, 1, done));
 	drain_all(&rig->t);
-	assert_int_equal(rig->nops, 1);
-	assert_int_equal(rig->task[0].fast, 1);
+	assert_int_equal(rig->nops, 2);
+	assert_int_equal(rig->task[0].fast, 2);
 	assert_int_equal(rig->nlost, 0);
 }
 
