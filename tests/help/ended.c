@@ -8,6 +8,8 @@
 #include "ring.h"
 
 #include <linux/io_uring.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -102,17 +104,25 @@ static int region(void)
 		       NULL, 0);
 }
 
+/* Nothing, of a ring that nobody else can read, while signals come that mean nothing. */
+static void ask_nothing(void)
+{
+	ts = (struct __kernel_timespec){ 0, WAIT_NS };
+	arg.ts = (uintptr_t)&ts;
+}
+
 static const struct {
 	const char *name;
 	void (*ask)(void);
-	unsigned flags;
+	unsigned flags, setup;
 } ends[] = {
-	{ "absolute", ask_by_time, IORING_ENTER_EXT_ARG | ABS_TIMER },
-	{ "relative", ask_for_time, IORING_ENTER_EXT_ARG },
-	{ "unreadable", ask_badly, IORING_ENTER_EXT_ARG },
-	{ "negative", ask_negative, IORING_ENTER_EXT_ARG },
-	{ "silent", ask_silently, 0 },
-	{ "region", ask_read, IORING_ENTER_EXT_ARG | ARG_REG },
+	{ "absolute", ask_by_time, IORING_ENTER_EXT_ARG | ABS_TIMER, 0 },
+	{ "relative", ask_for_time, IORING_ENTER_EXT_ARG, 0 },
+	{ "unreadable", ask_badly, IORING_ENTER_EXT_ARG, 0 },
+	{ "negative", ask_negative, IORING_ENTER_EXT_ARG, 0 },
+	{ "silent", ask_silently, 0, 0 },
+	{ "region", ask_read, IORING_ENTER_EXT_ARG | ARG_REG, IORING_SETUP_R_DISABLED },
+	{ "polled", ask_nothing, IORING_ENTER_EXT_ARG, IORING_SETUP_SQPOLL },
 };
 
 static uint64_t now_ns(void)
@@ -123,12 +133,25 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+static pid_t signal_often(void)
+{
+	const pid_t pid = getpid();
+	pid_t child = fork();
+
+	if (child == 0)
+		while (!usleep(WAIT_NS / 5000) && !kill(pid, SIGWINCH))
+			;
+	if (child == 0)
+		_exit(0);
+	return child;
+}
+
 /* -1: the kernel does not know that. */
 static int end(int i)
 {
-	struct io_uring_params p = {
-		.flags = ends[i].flags & ARG_REG ? IORING_SETUP_R_DISABLED : 0
-	};
+	struct io_uring_params p = { .flags = ends[i].setup };
+	const bool polled = p.flags & IORING_SETUP_SQPOLL;
+	pid_t other = polled ? signal_often() : 0;
 
 	need(!io_uring_queue_init_params(8, &ring, &p), "io_uring_queue_init");
 	if (ends[i].flags & ARG_REG && region())
@@ -142,7 +165,7 @@ static int end(int i)
 				at & *ring.sq.kring_mask;
 		ring.sq.sqe_head = ring.sq.sqe_tail;
 		uint64_t begin = now_ns();
-		long got = syscall(SYS_io_uring_enter, ring.ring_fd, 1, 1,
+		long got = syscall(SYS_io_uring_enter, ring.ring_fd, !polled, 1,
 			IORING_ENTER_GETEVENTS | ends[i].flags,
 			ends[i].flags & ARG_REG                ? NULL
 			: ends[i].flags & IORING_ENTER_EXT_ARG ? &arg
@@ -155,6 +178,8 @@ static int end(int i)
 			(took >= WAIT_NS) + (took >= 5 * (uint64_t)WAIT_NS));
 	}
 	printf("\n");
+	if (polled)
+		kill(other, SIGKILL);
 	io_uring_queue_exit(&ring);
 	return 0;
 }

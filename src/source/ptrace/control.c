@@ -1,6 +1,7 @@
 /*
  * control.c - calls that are no I/O but change how tracing must go on
  */
+#include "early.h"
 #include "tracer.h"
 
 #include <errno.h>

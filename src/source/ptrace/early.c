@@ -5,6 +5,7 @@
  * result is their number, and not EINTR. It is made again without any, with what is left
  * of its time; at its exit it has the arguments and the result that it had before.
  */
+#include "early.h"
 #include "uring.h"
 
 #include <errno.h>
@@ -82,8 +83,9 @@ static int shorten(
 		asked.tv_sec < 0 || asked.tv_sec >= INT64_MAX / S_NS)
 		return 1;
 	int64_t left = asked.tv_sec * S_NS + asked.tv_nsec;
-	if (k->early.from)
-		left -= (int64_t)(tracer_now(t) - k->early.from);
+	uint64_t from = k->ring ? k->early.from : k->early.first;
+	if (from)
+		left -= (int64_t)(tracer_now(t) - from);
 	left = left < least ? least : left;
 	if (left < 0)
 		return 0;
@@ -155,6 +157,8 @@ bool early_make(const struct tracer *t, struct task *k)
 	if (e.result >= 0)
 		again.arg[ENTER_SUBMIT] = 0;
 	lessen(t, k, &again);
+	if (!k->ring && !k->early.first)
+		k->early.first = tracer_now(t);
 	/* Else we would not see its exit. */
 	if (shorten(t, k, &again, -1) <= 0 ||
 		(task_leaves(t, k) &&
@@ -188,6 +192,13 @@ void early_undo(struct task *k)
 	if (k->early.on)
 		tracee_make_undo(k->tid, &k->early.call);
 	k->early.on = k->early.goes_on = false;
+	k->early.first = 0;
+}
+
+/* Whether one is made again, or has been and may be once more. */
+bool early_may_end(const struct task *k)
+{
+	return k->early.on || k->early.first;
 }
 
 /* A stop of its group ends it without us as well. */
@@ -207,6 +218,8 @@ int64_t early_exit(const struct tracer *t, struct task *k, int64_t ret)
 	if (!k->early.on)
 		return ret;
 	k->early.on = false;
+	if (ret != -EINTR)
+		k->early.first = 0;
 	if (k->ring) /* else its next call may not be seen to begin */
 		k->early.never |= ret != -EINTR && (ret || !ready_of(t, k, e));
 	if (k->ring)

@@ -4,6 +4,7 @@
  * ptrace(2), "Stopped states"; the events come from PTRACE_SEIZE, so that group stops
  * can be told from signals.
  */
+#include "early.h"
 #include "tracer.h"
 
 #include <errno.h>
@@ -246,9 +247,9 @@ static bool is_vain(const struct tracer *t, const struct task *k, int sig)
 static void before_signal(struct tracer *t, struct task *k, int sig)
 {
 	const bool vain =
-		(k->early.on || k->rest.on || rest_may(k)) && is_vain(t, k, sig);
+		(early_may_end(k) || k->rest.on || rest_may(k)) && is_vain(t, k, sig);
 
-	if (k->early.on && !vain)
+	if (early_may_end(k) && !vain)
 		early_undo(k);
 	if (k->rest.on && (!vain || task_leaves(t, k)))
 		rest_undo(t, k);

@@ -149,7 +149,9 @@ struct early {
 	bool goes_on;          /* what the hook notes next is no other one */
 	struct made_call call; /* as the program has made it, and what it had returned */
 	uint64_t from;         /* when it began; 0: not known */
-	uint32_t head;         /* ... and which answer the program was to read next */
+	uint64_t first; /* ... or it was made again first, where that is not seen; 0: not
+			 */
+	uint32_t head;  /* ... and which answer the program was to read next */
 };
 
 /* rest.c: a transfer of which the rest is made. */
@@ -413,15 +415,6 @@ bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_
 void call_leave(struct tracer *t, struct task *k, int64_t ret, uint64_t now);
 void call_died(struct tracer *t, struct task *k);
 void call_ended(struct tracer *t, struct task *k, const struct counters *last);
-
-/* early.c: see there. */
-bool early_is(const struct made_call *c);
-void early_begins(const struct tracer *t, struct task *k);
-bool early_make(const struct tracer *t, struct task *k);
-bool early_quietly(const struct tracer *t, struct task *k);
-void early_never(struct task *k);
-void early_undo(struct task *k);
-int64_t early_exit(const struct tracer *t, struct task *k, int64_t ret);
 
 /* rest.c: see there. */
 bool rest_may(const struct task *k);
