@@ -341,7 +341,8 @@ static int get_all(struct reread *r, const struct reread_args *a, const cJSON *t
 		err = get_run(r, run, t);
 	if (err < 0)
 		return err;
-	if (a->hosts && !r->nparts) /* else it is "several", and rows tell */
+	/* Of those of several hosts rows tell. */
+	if (a->hosts && (!r->nparts || strcmp(r->run.host, "several") != 0))
 		rows.host =
 			names_add(stats_names(a->into), r->run.host, strlen(r->run.host));
 	rows.several = r->nparts;

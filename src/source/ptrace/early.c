@@ -66,6 +66,15 @@ static bool is_early(const struct tracer *t, const struct task *k, struct made_c
 	return ready >= 0 && ready < (int64_t)(uint32_t)e->arg[ENTER_MIN];
 }
 
+/* What is there for it, of those that can be told apart; 0: nothing; -1: its ring cannot
+ * be read. */
+static int64_t ready_of(
+	const struct tracer *t, const struct task *k, const struct made_call *e)
+{
+	return uring_ready(t, k, (int)e->arg[ENTER_FD],
+		e->arg[ENTER_FLAGS] & IORING_ENTER_REGISTERED_RING);
+}
+
 /* With its time as it is left, least if that is less: 1; 0: it has none; -errno. */
 static int shorten(
 	const struct tracer *t, struct task *k, struct made_call *e, int64_t least)
@@ -83,7 +92,7 @@ static int shorten(
 		asked.tv_sec < 0 || asked.tv_sec >= INT64_MAX / S_NS)
 		return 1;
 	int64_t left = asked.tv_sec * S_NS + asked.tv_nsec;
-	uint64_t from = k->ring ? k->early.from : k->early.first;
+	uint64_t from = ready_of(t, k, e) < 0 ? k->early.first : k->early.from;
 	if (from)
 		left -= (int64_t)(tracer_now(t) - from);
 	left = left < least ? least : left;
@@ -94,14 +103,6 @@ static int shorten(
 	to.arg.ts = at + offsetof(struct timed, left);
 	e->arg[ENTER_ARG] = at;
 	return !at || tracee_write(k->tid, at, &to, sizeof(to)) < 0 ? -EFAULT : 1;
-}
-
-/* What is there for it, of those that can be told apart; 0: nothing. */
-static int64_t ready_of(
-	const struct tracer *t, const struct task *k, const struct made_call *e)
-{
-	return uring_ready(t, k, (int)e->arg[ENTER_FD],
-		e->arg[ENTER_FLAGS] & IORING_ENTER_REGISTERED_RING);
 }
 
 /* The kernel counts from what is read by now: others may have read some. */
@@ -126,6 +127,7 @@ void early_begins(const struct tracer *t, struct task *k)
 	if (k->early.on)
 		return;
 	k->early.never = false;
+	k->early.first = 0;
 	if (!r)
 		return;
 	k->early.head = uring_word(r->view.cq, r->p.cq_off.head);
@@ -151,13 +153,17 @@ bool early_make(const struct tracer *t, struct task *k)
 	struct made_call e;
 
 	hold_began(t, k);
-	if (k->early.on || k->early.never || !is_early(t, k, &e))
+	if (k->early.on || k->early.never)
 		return false;
+	if (!is_early(t, k, &e)) {
+		k->early.first = 0; /* what there was is over */
+		return false;
+	}
 	struct made_call again = e;
 	if (e.result >= 0)
 		again.arg[ENTER_SUBMIT] = 0;
 	lessen(t, k, &again);
-	if (!k->ring && !k->early.first)
+	if (!k->early.first)
 		k->early.first = tracer_now(t);
 	/* Else we would not see its exit. */
 	if (shorten(t, k, &again, -1) <= 0 ||
@@ -165,8 +171,10 @@ bool early_make(const struct tracer *t, struct task *k)
 			(again.arg[ENTER_SUBMIT] != e.arg[ENTER_SUBMIT] ||
 				again.arg[ENTER_ARG] != e.arg[ENTER_ARG] ||
 				again.arg[ENTER_MIN] != e.arg[ENTER_MIN])) ||
-		tracee_make_again(k->tid, &again) < 0)
+		tracee_make_again(k->tid, &again) < 0) {
+		k->early.first = 0;
 		return false;
+	}
 	k->early.on = k->early.goes_on = !task_leaves(t, k);
 	k->early.call = e;
 	return true;
@@ -181,9 +189,10 @@ bool early_quietly(const struct tracer *t, struct task *k)
 {
 	struct made_call e;
 
-	return k->ring && !task_leaves(t, k) && !k->process->stopped &&
-	       is_early(t, k, &e) && !(e.arg[ENTER_FLAGS] & ENTER_ARG_REG) &&
-	       !ready_of(t, k, &e) && !tracee_awaits(k->tid) && early_make(t, k);
+	return k->ring && !k->ring->hushed && !task_leaves(t, k) &&
+	       !k->process->stopped && is_early(t, k, &e) &&
+	       !(e.arg[ENTER_FLAGS] & ENTER_ARG_REG) && !ready_of(t, k, &e) &&
+	       !tracee_awaits(k->tid) && early_make(t, k);
 }
 
 /* Another signal has come before it was made again: it has ended as it had without us. */

@@ -251,9 +251,7 @@ int64_t uring_ready(const struct tracer *t, const struct task *k, int fd, bool r
 	if (!r || !r->view.cq)
 		return -1;
 	uint32_t n = uring_word(r->view.cq, r->p.cq_off.tail) - k->early.head;
-	bool hushed = r->hushed && k->early.from <= r->hushed;
-
-	return hushed || (n && r->timeouts) ? INT32_MAX : n;
+	return n && r->timeouts ? INT32_MAX : n;
 }
 
 /* How many answers have been read since. */
@@ -396,23 +394,18 @@ void uring_registered(struct tracer *t, struct task *k, int64_t ret)
 	}
 }
 
-/* About to close descriptors from ... to. A ring that is registered needs none. */
-/* Where else its process has it, but for those from a number to another; -1: nowhere. */
+/* Where else its process has it, below from or above to; -1: nowhere. */
 static int another_descriptor(
 	const struct task *k, const struct uring *r, uint64_t from, uint64_t to)
 {
-	char path[64], link[40];
+	char path[64];
 	int found = -1;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", k->tid);
 	DIR *d = opendir(path);
 	for (struct dirent *e; d && found < 0 && (e = readdir(d));) {
-		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
 		uint64_t fd = strtoul(e->d_name, NULL, 10);
-		if (n <= 0 || (fd >= from && fd <= to))
-			continue;
-		link[n] = 0;
-		if (!strcmp(link, "anon_inode:[io_uring]") &&
+		if (*e->d_name != '.' && (fd < from || fd > to) &&
 			!syscall(SYS_kcmp, k->tid, k->tid, 0 /* FILE */, fd, r->fd))
 			found = (int)fd;
 	}
@@ -425,7 +418,7 @@ static int another_descriptor(
 static void lose_descriptor(
 	struct tracer *t, struct task *k, struct uring *r, uint64_t from, uint64_t to)
 {
-	int other = another_descriptor(k, r, from, to);
+	int other = from == to ? another_descriptor(k, r, from, to) : -1;
 
 	if (other < 0 && !is_registered(r)) {
 		end(t, k, r, false);
@@ -435,6 +428,7 @@ static void lose_descriptor(
 	r->fd = other;
 }
 
+/* About to close descriptors from ... to. A ring that is registered needs none. */
 void uring_close(struct tracer *t, struct task *k, uint64_t from, uint64_t to)
 {
 	struct uring *r, *next;

@@ -32,11 +32,10 @@ enum {
 	SILENT_MAX = 1 << 12,
 	FILES_STEP = 256,
 	LOST_MAX = 1 << 20,
-	REGISTER_RESIZE = 33,       /* IORING_REGISTER_RESIZE_RINGS */
-	ENTER_ABS_TIMER = 1 << 5,   /* IORING_ENTER_ABS_TIMER */
-	ENTER_ARG_REG = 1 << 6,     /* IORING_ENTER_EXT_ARG_REG */
-	TIMEOUT_MULTISHOT = 1 << 6, /* IORING_TIMEOUT_MULTISHOT */
-	BY_REGISTERED = INT_MIN,    /* IORING_REGISTER_USE_REGISTERED_RING */
+	REGISTER_RESIZE = 33,     /* IORING_REGISTER_RESIZE_RINGS */
+	ENTER_ABS_TIMER = 1 << 5, /* IORING_ENTER_ABS_TIMER */
+	ENTER_ARG_REG = 1 << 6,   /* IORING_ENTER_EXT_ARG_REG */
+	BY_REGISTERED = INT_MIN,  /* IORING_REGISTER_USE_REGISTERED_RING */
 };
 
 /* Those of the kernel that we see. */
@@ -94,7 +93,7 @@ struct uring {
 	uint64_t severed; /* a chain that has failed, of which more may be taken */
 	bool silenced;    /* ... and is not answered */
 	bool timeouts;    /* has been asked for some, which end each wait */
-	uint64_t hushed;  /* ... and are not answered, up to then */
+	bool hushed;      /* ... and are not answered */
 	unsigned silent;  /* requests that are answered only if they fail, so far */
 	struct registered *file;
 	struct update *updates; /* asked for */
@@ -219,7 +218,7 @@ void uring_keeps(struct tracer *t, const struct task *k, struct uring *r);
  * that op[i] of a request is about, if it is known by now. made: what an open of that
  * result is of, which may have made it. put_update, drop_update: a request is to register
  * some, is another one by now. renew: what one has registered or given up, by its result;
- * one that is silent is taken to succeed, keep: but may not.
+ * one that is silent is taken to succeed, keep, put_back: but may not.
  */
 void uring_forget(struct tracer *t, struct task *k, int fd);
 bool uring_room(struct uring *r, unsigned n);
@@ -227,6 +226,7 @@ void uring_set_file(struct uring *r, uint32_t place, uint32_t file, int flags);
 void uring_put_update(struct tracer *t, struct task *k, struct uring *r, uint64_t number,
 	const struct io_uring_sqe *s);
 void uring_keep(const struct uring *r, struct request *q);
+void uring_put_back(struct uring *r, const struct request *q);
 void uring_renew(struct tracer *t, struct uring *r, const struct request *q, int32_t res);
 void uring_drop_update(struct uring *r, uint64_t number);
 bool uring_find_file(struct tracer *t, struct uring *r, struct request *q, int i);

@@ -61,10 +61,10 @@ static void answer(struct tracer *t, struct uring *r, struct request *q,
 	if (is_descriptor(q) && c->res >= 0 && !notice)
 		uring_forget(t, task_find(t, q->op[0].tid),
 			q->op[0].kind == OP_OPEN ? c->res : q->op[0].fd);
-	if (!notice)
-		uring_renew(t, r, q, c->res);
-	if (!notice)
+	if (!notice) { /* what follows on it is put back before it */
 		uring_sever(t, r, q, c->res);
+		uring_renew(t, r, q, c->res);
+	}
 	if (!(c->flags & IORING_CQE_F_MORE))
 		requests_done(t, &r->flying, q);
 }

@@ -66,8 +66,9 @@ struct asking {
 	struct task *k;
 	struct uring *r;
 	uint64_t now;
-	uint64_t first; /* of the call */
-	bool noted;     /* and not now: what is open is told by the records */
+	uint64_t first;       /* of the call */
+	bool noted;           /* and not now: what is open is told by the records */
+	bool looked, renewed; /* whether some under way register files */
 	struct asked_last last;
 };
 
@@ -291,12 +292,14 @@ static int renews(const struct request *q)
 }
 
 /* Whether some are under way that will be answered by then. */
-static bool is_renewed(const struct uring *r)
+static bool is_renewed(struct asking *a)
 {
-	for (unsigned i = 0; i < r->flying.cap; i++)
-		if (r->flying.all[i].used && renews(&r->flying.all[i]))
-			return true;
-	return false;
+	const struct requests *all = &a->r->flying;
+
+	for (unsigned i = 0; !a->looked && i < all->cap; i++)
+		a->renewed |= all->all[i].used && renews(&all->all[i]) == RENEWS_ANSWERED;
+	a->looked = true;
+	return a->renewed;
 }
 
 /*
@@ -304,8 +307,7 @@ static bool is_renewed(const struct uring *r)
  * the next one; and what is to wait for all before it, and so all behind that, finds what
  * they have made.
  */
-static void follow(
-	const struct asking *a, struct request *q, const struct io_uring_sqe *s)
+static void follow(struct asking *a, struct request *q, const struct io_uring_sqe *s)
 {
 	const struct request *before = &offer_of(a->r, q->at - 1)->request;
 	bool same = q->at > a->first && before->chain && before->at == q->at - 1;
@@ -319,7 +321,7 @@ static void follow(
 	q->drained = s->flags & IOSQE_IO_DRAIN || (same && before->drained);
 	if (follows || q->updated)
 		q->renews = by > (int)before->renews ? by : (int)before->renews;
-	if (q->drained && (q->behind || is_renewed(a->r)))
+	if (q->drained && s->flags & IOSQE_FIXED_FILE && (q->behind || is_renewed(a)))
 		q->renews = RENEWS_ANSWERED;
 }
 
@@ -356,21 +358,6 @@ static bool is_whole(const struct io_uring_sqe *s)
 	}
 }
 
-/* When it is over, if it is that at all and nothing ends it before. */
-static void hush(const struct asking *a, const struct io_uring_sqe *s)
-{
-	const uint64_t second = 1000 * 1000 * 1000;
-	struct timespec t;
-	uint64_t until = UINT64_MAX;
-
-	if (!(s->timeout_flags & (IORING_TIMEOUT_ABS | TIMEOUT_MULTISHOT)) &&
-		task_read(a->k, s->addr, &t, sizeof(t)) == sizeof(t) && t.tv_sec >= 0 &&
-		t.tv_sec < 1 << 30)
-		until = a->now + t.tv_sec * second + (uint64_t)t.tv_nsec;
-	if (until > a->r->hushed)
-		a->r->hushed = until;
-}
-
 static void ask(struct asking *a, struct request *q, uint64_t number,
 	const struct io_uring_sqe *s)
 {
@@ -403,8 +390,7 @@ static void ask(struct asking *a, struct request *q, uint64_t number,
 	if (!a->noted)
 		flight_asked(a->t, a->k, q);
 	a->r->timeouts |= s->opcode == IORING_OP_TIMEOUT;
-	if (s->opcode == IORING_OP_TIMEOUT && q->silent)
-		hush(a, s);
+	a->r->hushed |= s->opcode == IORING_OP_TIMEOUT && q->silent;
 	if (s->opcode == IORING_OP_FILES_UPDATE)
 		uring_put_update(a->t, a->k, a->r, number, s);
 }

@@ -20,12 +20,35 @@ static bool is_timeout(const struct request *q, const struct request *of)
 	return q->opcode == IORING_OP_LINK_TIMEOUT && q->at == of->at + 1;
 }
 
+/* What follows on it is not made: what was to be registered silently is not, either. The
+ * last one first, as each knows what was there before it. */
+static void put_back(struct uring *r, const struct request *q)
+{
+	uint64_t below = UINT64_MAX;
+
+	for (const struct request *last = q; last;) {
+		last = NULL;
+		for (unsigned i = 0; i < r->flying.cap; i++) {
+			const struct request *s = &r->flying.all[i];
+			if (s->used && s->chain == q->chain && s->at > q->at &&
+				s->at < below && s->silent && s->direct >= 0 &&
+				(!last || s->at > last->at))
+				last = s;
+		}
+		if (last) {
+			uring_put_back(r, last);
+			below = last->at;
+		}
+	}
+}
+
 void uring_sever(struct tracer *t, struct uring *r, const struct request *q, int32_t res)
 {
 	if (!q->severs || q->called_off || (res >= 0 && !is_short(q, res)))
 		return;
 	r->severed = q->chain;
 	r->silenced = q->silent;
+	put_back(r, q);
 	for (unsigned i = 0; i < r->flying.cap; i++) {
 		struct request *s = &r->flying.all[i];
 		if (!s->used || s->chain != q->chain || s->at <= q->at ||

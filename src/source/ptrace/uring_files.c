@@ -231,6 +231,12 @@ void uring_keep(const struct uring *r, struct request *q)
 		q->was = r->file[q->direct];
 }
 
+void uring_put_back(struct uring *r, const struct request *q)
+{
+	if (has_place(r, q))
+		r->file[q->direct] = q->was;
+}
+
 /* What is accepted has no name. Of one that is silent it is not known which place the
  * kernel has chosen; and it is answered only if it has failed. */
 void uring_renew(struct tracer *t, struct uring *r, const struct request *q, int32_t res)
@@ -239,8 +245,8 @@ void uring_renew(struct tracer *t, struct uring *r, const struct request *q, int
 
 	if (q->opcode == IORING_OP_FILES_UPDATE)
 		update(t, r, q, q->silent ? INT32_MAX : res);
-	if (res < 0 && q->silent && has_place(r, q))
-		r->file[q->direct] = q->was;
+	if (res < 0 && q->silent && !q->called_off)
+		uring_put_back(r, q);
 	if (res < 0)
 		return;
 	if (q->sends)
