@@ -7,7 +7,6 @@
 #include "iops/hist.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,8 +231,10 @@ uint64_t hist_quantile(const struct hist *h, double q)
 {
 	/* The first that so many are no longer than; what a product is above a whole
 	 * number is not more than how it is rounded. */
-	uint64_t seen = 0, rank = (uint64_t)ceil(q * (double)h->n * (1 - 1e-12)), n;
+	const double exact = q * (double)h->n * (1 - 1e-12);
+	uint64_t seen = 0, rank = (uint64_t)exact, n;
 
+	rank += (double)rank < exact;
 	for (unsigned i = 0; hist_next(h, &i, &n); i++) {
 		seen += n;
 		if (seen < rank)
