@@ -5,8 +5,9 @@
  *   cmd/            a file a verb: run, attach, trace, mount, report, export, merge,
  *                   diff, tag (tag-by-pid), doctor, help
  *   opts.c          the table of options; opts_*: those of a verb, and times
- *   front.c         the shell's job: starts command and tracer, passes signals and
- *                   status; given.c: what the command has from who starts us
+ *   front.c         the shell's job: starts command and tracer, and ends as the command
+ *                   did; relay.c: signals to and fro meanwhile; given.c: what the command
+ *                   has from who starts us
  *   collect.c       the tracer process: wires a source to sinks, then reports
  *   session.c       the only loop
  *   replay.c        saved traces as one stream of operations; runs.c: what several share

@@ -1,5 +1,5 @@
 /*
- * opts_time.c - arguments that are times
+ * opts_time.c - arguments that are times, and what is said of wrong ones
  */
 #include "iops/opts.h"
 #include "iops/diag.h"

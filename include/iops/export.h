@@ -25,8 +25,8 @@ struct exporter {
 	const char *name, *help;
 	/* The sink writes late errors at close(). 0, or -errno, said why. */
 	int (*open)(struct sink **out, const struct export_args *args);
-	const char *makes; /* what cannot be made in a stream, and has a name; NULL: that
-			      can */
+	/* What it makes, if that has to have a name; NULL: it can be a stream. */
+	const char *makes;
 };
 
 /* Ends with NULL. */

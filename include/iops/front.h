@@ -20,7 +20,7 @@ struct front_job {
 	struct out *out;
 	struct out *log;        /* fd is -1 if none is kept */
 	int done;               /* a pipe to the front end */
-	volatile uint64_t *due; /* shared with it: when the report was, CLOCK_MONOTONIC */
+	volatile uint64_t *due; /* shared with it: as due_ns of launch.h */
 };
 
 /* Tell the front end how it went (0, or -errno) and let go of its terminal. */

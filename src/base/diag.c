@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LONGEST = 5 << 10 /* two paths of the greatest length fit, nearly */ };
+enum {
+	LONGEST = 5 << 10 /* a path of the greatest length fits, and what is said of it */
+};
 
 /* How many bytes are a letter; 0: what would begin another line, or be more to a terminal
  * than that, as are U+0080 to U+009F, begins here; or it is not UTF-8. */

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { TIMES = 5, WARM = 60, MSG_RING = 40, SEND_FD = 1, SKIP_SUCCESS = 1 << 6 };
@@ -154,22 +155,35 @@ static void chain(void)
 	wait_for(&ring, 1);
 }
 
-/* It is written to no file that it is in the place of. */
+/* What is sent is written to no file that the socket is in the place of. */
 static void silent(void)
 {
+	static const struct sockaddr_un there = { AF_UNIX, "socket" };
+	static int receiver = -1;
 	struct io_uring_sqe *s;
 
+	if (receiver < 0) {
+		unlink(there.sun_path);
+		receiver = socket(AF_UNIX, SOCK_DGRAM, 0);
+		need(!bind(receiver, (const struct sockaddr *)&there, sizeof(there)),
+			"bind");
+	}
 	put_back(&ring, 0, fds[0]);
 	ask_close(0, IOSQE_IO_LINK | SKIP_SUCCESS);
 	s = ask(IORING_OP_SOCKET, IOSQE_IO_LINK | SKIP_SUCCESS);
 	s->fd = AF_UNIX;
 	s->off = SOCK_DGRAM;
 	s->file_index = 1;
+	s = ask(IORING_OP_CONNECT, IOSQE_FIXED_FILE | IOSQE_IO_LINK | SKIP_SUCCESS);
+	s->fd = 0;
+	s->addr = (uintptr_t)&there;
+	s->off = sizeof(there);
 	s = ask(IORING_OP_SEND, IOSQE_FIXED_FILE);
 	s->fd = 0;
 	s->addr = (uintptr_t)got;
 	s->len = 10;
-	need(wait_for(&ring, 1) == -ENOTCONN, "IORING_OP_SEND");
+	need(wait_for(&ring, 1) == 10, "IORING_OP_SEND");
+	need(recv(receiver, got, sizeof(got), 0) == 10, "recv");
 	ask_close(0, 0);
 	wait_for(&ring, 1);
 }

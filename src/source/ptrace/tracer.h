@@ -149,9 +149,8 @@ struct early {
 	bool goes_on;          /* what the hook notes next is no other one */
 	struct made_call call; /* as the program has made it, and what it had returned */
 	uint64_t from;         /* when it began; 0: not known */
-	uint64_t first; /* ... or it was made again first, where that is not seen; 0: not
-			 */
-	uint32_t head;  /* ... and which answer the program was to read next */
+	uint64_t first;        /* ... when it was made again first; 0: it was not */
+	uint32_t head;         /* ... and which answer the program was to read next */
 };
 
 /* rest.c: a transfer of which the rest is made. */
