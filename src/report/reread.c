@@ -200,12 +200,12 @@ static int get_parts(struct reread *r, const cJSON *runs)
 
 	if (!runs)
 		return 0;
+	if (!cJSON_IsArray(runs))
+		return -EINVAL;
 	cJSON_ArrayForEach (one, runs)
 		if (!cJSON_IsString(json_get(one, "id")) ||
 			!cJSON_IsString(json_get(one, "host")))
 			return -EINVAL;
-	if (!cJSON_IsArray(runs))
-		return -EINVAL;
 	r->part = calloc(cJSON_GetArraySize(runs) + 1, sizeof(*r->part));
 	if (!r->part)
 		return -ENOMEM;

@@ -229,11 +229,11 @@ int64_t early_exit(const struct tracer *t, struct task *k, int64_t ret)
 	k->early.on = false;
 	if (ret != -EINTR)
 		k->early.first = 0;
-	if (k->ring) /* else its next call may not be seen to begin */
+	if (k->ring) { /* else its next call may not be seen to begin */
 		k->early.never |= ret != -EINTR && (ret || !ready_of(t, k, e));
-	if (k->ring)
 		k->early.goes_on = false; /* the hook has no part in it */
-	if (k->slot.ctl) {                /* the hook puts them back */
+	}
+	if (k->slot.ctl) { /* the hook puts them back */
 		k->slot.ctl->r8 = e->arg[ENTER_ARG];
 		k->slot.ctl->rdx = e->arg[ENTER_MIN];
 	}
