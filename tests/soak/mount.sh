@@ -182,7 +182,7 @@ one() {
 for n in 1 2 3 4 5 6 7 8; do (one $n) & done; wait
 E
 
-# More files than iops may have descriptors.
+# More files than iops may have descriptors, and more callers at once than it can keep in view.
 many() {
 	o=$OUT/many; rm -f "$o".*; tree=/usr/include; [ "$SCALE" != 0 ] || tree=/usr/include/linux
 	# Who may lift limits does.
@@ -194,6 +194,7 @@ many() {
 	cp -r "$tree" "$DIR/s/t"
 	for d in s d; do
 		(cd "$DIR/$d" && find t | sort | sha256sum; tar cf - --sort=name t | sha256sum; grep -rl include t | wc -l
+			for n in $(seq 24); do tar cf - --sort=name t | sha256sum & done | uniq -c
 			/usr/bin/python3 -c 'import os
 f = [os.open(f"f{i}", os.O_RDWR | os.O_CREAT) for i in range(60)]
 for i, d in enumerate(f): os.unlink(f"f{i}"); os.write(d, b"%d" % i)

@@ -100,7 +100,7 @@ static void look_away(struct look *l)
  * ESRCH once it has ended, whoever has its number then. NULL: there is none. */
 static struct look *look_at(struct worker *w, int32_t tid)
 {
-	struct look *l = &w->looks[(unsigned)tid % LOOKS];
+	struct look *l = &w->looks[(unsigned)tid % w->fs->looks];
 	char name[16];
 
 	if (l->tid == tid)

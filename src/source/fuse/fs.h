@@ -169,6 +169,7 @@ struct fs {
 	struct dent **dents;
 	int mount_fd;                    /* of the source, for handles */
 	size_t max_inode_fds, inode_fds; /* how many inodes may hold one, and do */
+	unsigned max_workers, looks;     /* of a worker */
 	size_t ndents, dent_slots;
 	uint64_t generation;       /* of the next inode */
 	_Atomic uint64_t path_gen; /* counts renames */

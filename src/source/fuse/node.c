@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -144,7 +143,6 @@ static void inode_put(struct fs *fs, struct inode *i)
 
 int node_init(struct fs *fs, int fd)
 {
-	struct rlimit most = { 0 };
 	struct stat st;
 
 	pthread_mutex_init(&fs->tree, NULL);
@@ -168,8 +166,6 @@ int node_init(struct fs *fs, int fd)
 	if (map_put(&fs->inodes, st.st_dev, st.st_ino, (uintptr_t)fs->root) < 0)
 		return -ENOMEM;
 	fs->mount_fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	getrlimit(RLIMIT_NOFILE, &most);
-	fs->max_inode_fds = fs->root_rights ? most.rlim_cur / 4 : SIZE_MAX;
 	return 0;
 }
 

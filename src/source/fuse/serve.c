@@ -278,7 +278,7 @@ struct worker *serve_worker(struct fs *fs)
 
 static int start_worker(struct fs *fs)
 {
-	if (fs->nworkers >= MAX_WORKERS - 1 || fs->ended) /* one is for locks */
+	if (fs->nworkers >= fs->max_workers || fs->ended)
 		return 0;
 	struct worker *w = serve_worker(fs);
 	if (!w)

@@ -70,6 +70,26 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &l);
 }
 
+/* Half of what may be open is for the files of those who use the mount: a quarter is for
+ * inodes, a quarter for the workers. Who is not root cannot open an inode again. */
+static void share_limit(struct fs *fs)
+{
+	enum { FD_AND_PIPE = 3, OF_A_LOOK = 3 };
+	struct rlimit most = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &most);
+	rlim_t part = most.rlim_cur / 4;
+	bool plenty = part >= (rlim_t)MAX_WORKERS * (FD_AND_PIPE + LOOKS * OF_A_LOOK);
+	rlim_t workers = part / (FD_AND_PIPE + OF_A_LOOK);
+
+	fs->max_inode_fds = fs->root_rights ? part : SIZE_MAX;
+	fs->looks = plenty ? LOOKS : 1;
+	fs->max_workers = workers < LEAST_WORKERS ? LEAST_WORKERS
+			  : workers < MAX_WORKERS - 1
+				  ? (unsigned)workers
+				  : MAX_WORKERS - 1; /* one is for locks */
+}
+
 static int open_source(struct fuse_source *s)
 {
 	struct fs *fs = &s->fs;
@@ -78,6 +98,7 @@ static int open_source(struct fuse_source *s)
 		!realpath(s->options->point, s->point))
 		return diag_err(errno, "%s", s->options->source);
 	raise_limit();
+	share_limit(fs);
 	int fd = open(s->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return diag_err(errno, "%s", s->options->source);
