@@ -72,7 +72,7 @@ UNIT    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(filter-out $(if $(FAST),,%/elf.c %/ring.c),$(wildcard tests/fuzz/*.c)))
 HELP    := $(patsubst tests/help/%.c,$(B)/help/%,$(wildcard tests/help/*.c)) \
            $(foreach h,mkio hot,$(if $(FAST),$(B)/help/$(h)32) $(B)/help/$(h)-musl) \
-           $(if $(FAST),$(B)/help/netio32) $(B)/help/plug1.so $(B)/help/plug2.so
+           $(if $(FAST),$(B)/help/netio32 $(B)/help/begins-late) $(B)/help/plug1.so $(B)/help/plug2.so
 NEEDED  := $(shell $(PKG) --exists $(PKGS) 2>/dev/null && echo y)
 
 all: $(if $(NEEDED),,hint) $(if $(NATIVE),,stranger) $(B)/iops
@@ -135,6 +135,9 @@ $(B)/help/mkio-musl $(B)/help/hot-musl: $(B)/help/%-musl: tests/help/%.c
 	$(Q)mkdir -p $(@D) && musl-gcc $(HELPCC) -static $< -o $@
 $(B)/help/plug%.so: tests/help/hotdl.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -DPLUG=$* -shared -fPIC $< -o $@
+$(if $(FAST),$(B)/help/begins $(B)/help/begins-late): tests/help/begins.c
+	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -static -nostdlib -ffreestanding -fno-stack-protector -no-pie \
+	   -Wl,--section-start=.late=0x600fc0 $(if $(findstring late,$@),-Wl$(comma)-e$(comma)late) $< -o $@
 $(B)/help/hot $(B)/help/hot32 $(B)/help/hot-musl: $(wildcard tests/help/hot*.h)
 $(B)/help/selfview: tests/help/selfcalls.h
 $(B)/help/fsx: $(wildcard tests/help/fsx*.h)

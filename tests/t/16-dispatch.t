@@ -53,6 +53,15 @@ done
 is "what the command itself becomes is not" "$(seccomp -- sh -c 'exec env grep ^Seccomp: /proc/self/status')" "Seccomp: 0 "
 is "not a call of a short program stops" "$(json p.json 'j["run"]["fast_path"]["stopped"], j["run"]["fast_path"]["operations"] > 0')" "(0, True)"
 
+# Before its first instruction a program is as the kernel makes it, however it comes to be.
+begins() { timeout -s KILL 60 "$@" sh -c 'for p; do "$p" || exit; done; exec "$1"' sh "$HELP/begins" "$HELP/begins-late" "$HELP/begins" "$HELP/begins-late"; }
+bare=$(begins env)
+is "a program finds what the kernel gives it" "$(begins "$IOPS" run --json -o p.json --) $(json p.json "$verified")" "$bare True"
+is "... also where it ignores what a breakpoint raises" "$(trap '' TRAP; begins "$IOPS" run -q -o /dev/null --)" "$bare"
+is "... and where it has that blocked" "$(begins env --block-signal=TRAP,SYS "$IOPS" run -q -o /dev/null --)" "$bare"
+is "... and where there is no room for a descriptor" "$(begins "$IOPS" run -q -o /dev/null -- prlimit -n3)" "$(begins prlimit -n3)"
+is "... which is nothing but the stack" "$(echo "$bare" | cut -d' ' -f1-3 | sort -u)" "0 202 3"
+
 # Whether an address can be read, as libraries ask the kernel, in handlers too: no signal of
 # ours that the kernel would have to let through.
 cat >probe.py <<'EOP'

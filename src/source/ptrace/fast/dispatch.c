@@ -164,6 +164,19 @@ static bool is_pending(pid_t tid)
 	return false;
 }
 
+/* Its calls are dispatched from now on, or each of them stops. */
+static void begun(struct tracer *t, struct task *k, bool dispatched)
+{
+	k->dispatched = dispatched;
+	k->sysmode = !dispatched && !k->filtered;
+	if (!dispatched && t->fast->guards)
+		handler_pass_on(t, k);
+	if (k->sysmode && t->launch)
+		spawn_refused(t, k);
+	if (!dispatched && t->launch && k->space && k->space->state != SPACE_READY)
+		history_lose(t, k);
+}
+
 /* At an interrupt's stop, or at the first one of a new task. */
 void dispatch_begin(struct tracer *t, struct task *k)
 {
@@ -174,19 +187,12 @@ void dispatch_begin(struct tracer *t, struct task *k)
 		return;
 	if (k->seized && t->fast->guards)
 		handler_found(k);
-	k->dispatched = begin(t, k);
-	k->sysmode = !k->dispatched && !k->filtered;
-	if (!k->dispatched && t->fast->guards)
-		handler_pass_on(t, k);
-	if (k->sysmode && t->launch)
-		spawn_refused(t, k);
-	if (!k->dispatched && t->launch && k->space && k->space->state != SPACE_READY)
-		history_lose(t, k);
+	begun(t, k, begin(t, k));
 }
 
 /*
- * The kernel has switched it off. To be switched on where the new program begins: an
- * interrupt is forgotten at any other stop, so there is to be none before.
+ * The kernel has switched it off. To be switched on at once, or where the new program
+ * begins: an interrupt is forgotten at any other stop, so there is to be none before.
  */
 void dispatch_exec(struct tracer *t, struct task *k)
 {
@@ -197,7 +203,14 @@ void dispatch_exec(struct tracer *t, struct task *k)
 	k->dispatched = k->aside = k->sysmode = false;
 	if (k->filtered)
 		return;
-	ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+	if (!first_begin(t, k)) {
+		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
+		return;
+	}
+	const bool can = k->space->dispatches && dispatch_on(t, k) == 0;
+	begun(t, k, can);
+	if (can)
+		task_hook(t, k); /* it makes calls at once, as a thread does */
 }
 
 /*
@@ -399,6 +412,21 @@ int dispatch_seal(struct tracer *t, struct task *k, uint64_t at)
 	return 1;
 }
 
+/*
+ * The action of a signal that is of ours, too. What becomes of a fault is to be known,
+ * and the call is made all the same; of SIGSYS, by stops. As through_hook().
+ */
+static int set_action(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	const uint64_t arg[] = { r->rdi, r->rsi, r->rdx, r->r10 };
+
+	if (!t->launch || r->rdi == SIGSYS || k->slotless ||
+		shape_of(t->fast, k->space, r->orig_rax) != SHAPE_ACTION)
+		return 0;
+	fault_set(k, arg);
+	return pass_call(t, k, r);
+}
+
 /* What can be done in place of a call with dispatch switched off. As through_hook(). */
 static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	const siginfo_t *info, bool full)
@@ -426,7 +454,7 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return pass_arch(t, k, r);
 	if (r->orig_rax == SYS_rt_sigaction &&
 		(r->rdi == SIGSYS || r->rdi == SIGSEGV || r->rdi == SIGBUS))
-		return 0;
+		return set_action(t, k, r);
 	if (t->launch && spawn_is(r))
 		return spawn_child(t, k, r);
 	bool hooked = shape_of(t->fast, k->space, r->orig_rax) != SHAPE_PASS;

@@ -361,7 +361,8 @@ bool fast_enter(struct tracer *t, struct task *k)
 		return false;
 	t->fast->when = fast_tsc();
 	if (c->role == ROLE_ACTION) {
-		fault_set(k);
+		if (k->call.abi == ABI_X86_64)
+			fault_set(k, k->call.arg);
 		return false;
 	}
 	if (c->role == ROLE_LOCK)

@@ -318,6 +318,7 @@ void foresee_threads(struct foresight *s, struct texts *xs); /* then, what they 
 void foresee_stop(struct foresight *s);
 void foresee_free(struct foresight *s);
 struct texts *texts_of(struct tracer *t);
+struct texts *texts_now(struct tracer *t);
 
 /* clock.c */
 void fast_clock_start(struct fast_clock *c);
@@ -448,6 +449,13 @@ void stand_forget(struct fast *f);
 
 /* setup.c */
 bool setup_may_reserve(pid_t tid);
+uint64_t setup_gap(struct tracer *t, const struct task *k, uint64_t near);
+void setup_ask(const struct task *k, struct user_regs_struct *r, uint64_t gap);
+int setup_fill(struct tracer *t, struct task *k);
+int setup_took(
+	struct tracer *t, struct task *k, const struct user_regs_struct *r, uint64_t gap);
+int setup_ready(struct tracer *t, struct task *k);
+int setup_drop(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 void setup_close(struct tracer *t, struct task *k);
 void setup_exec_stops(struct tracer *t, struct task *k);
@@ -554,6 +562,9 @@ int ahead_of_files(struct tracer *t, struct task *k);
 int ahead_of_threads(struct tracer *t, struct task *k);
 bool ahead_may(const struct tracer *t, const struct space *sp);
 int ahead_below_filter(struct tracer *t, struct task *k, uint64_t at);
+
+/* first.c */
+bool first_begin(struct tracer *t, struct task *k);
 
 /* dispatch.c: likewise nothing unless tracer.dispatch. */
 bool dispatch_can(const struct task *k);

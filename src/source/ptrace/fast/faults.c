@@ -24,13 +24,12 @@ static struct fault_action *action_of(struct process *p, uint64_t sig)
 }
 
 /* Before its rt_sigaction(2). What cannot be read is not set either. */
-void fault_set(struct task *k)
+void fault_set(struct task *k, const uint64_t arg[4])
 {
-	struct fault_action *f = action_of(k->process, k->call.arg[0]), set;
+	struct fault_action *f = action_of(k->process, arg[0]), set;
 
-	if (!f || k->call.abi != ABI_X86_64 || !k->call.arg[1] || k->call.arg[3] != 8 ||
-		task_read(k, k->call.arg[1], set.word, sizeof(set.word)) !=
-			sizeof(set.word))
+	if (!f || !arg[1] || arg[3] != 8 ||
+		task_read(k, arg[1], set.word, sizeof(set.word)) != sizeof(set.word))
 		return;
 	*f = set;
 }

@@ -254,11 +254,17 @@ void foresee_free(struct foresight *s)
 	forget(s);
 }
 
+/* Without what is being found out: for what is of a task, and of no file. */
+struct texts *texts_now(struct tracer *t)
+{
+	t->fast->texts.asked = t->allows_opens;
+	return &t->fast->texts;
+}
+
 /* By the time that they are needed nearly all has been found out. */
 struct texts *texts_of(struct tracer *t)
 {
 	if (t->foresight)
 		foresee_give(t->foresight, &t->fast->texts);
-	t->fast->texts.asked = t->allows_opens;
-	return &t->fast->texts;
+	return texts_now(t);
 }

@@ -10,7 +10,7 @@ struct stand;
 struct user_regs_struct;
 
 /* faults.c */
-void fault_set(struct task *k);
+void fault_set(struct task *k, const uint64_t arg[4]);
 void fault_exec(struct process *p);
 void fault_delivered(struct process *p, int sig);
 int fault_ask(struct tracer *t, struct task *k, const struct stand *s);

@@ -156,7 +156,8 @@ static int write_seal(struct tracer *t, const struct task *k, int mem)
 	return write_filter(mem, SEAL_AT, f, f->n);
 }
 
-static int fill(struct tracer *t, struct task *k)
+/* What the hook's own pages hold. */
+int setup_fill(struct tracer *t, struct task *k)
 {
 	uint8_t page[SEAL_AT - HOOK_AT];
 	int mem = stand_mem(t->fast, k->tid);
@@ -230,7 +231,7 @@ static int map_hook(struct tracer *t, struct task *k, struct stand *s)
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return -errno;
 	k->space->hooked = r.rax == WINDOW_AT;
-	return k->space->hooked ? fill(t, k) : -ENOMEM;
+	return k->space->hooked ? setup_fill(t, k) : -ENOMEM;
 }
 
 static struct rings *take_file(struct tracer *t, struct task *k, int fd, size_t size)
@@ -266,54 +267,82 @@ static int add_stubs(struct space *s, uint64_t at)
 	return 0;
 }
 
-/* The descriptor in r12. Where a call has told us of the end, in its place. */
+/* The descriptor in r12, at a breakpoint. 0 or -errno. */
+int setup_drop(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	return run(t, k, r, setup_shut, setup_shut_trap);
+}
+
+/* The same. Where a call has told us of the end, in its place. */
 static int shut(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
 	if (r->rip == IN_SETUP(setup_trap) + 1)
-		return run(t, k, r, setup_shut, setup_shut_trap);
+		return setup_drop(t, k, r);
 	r->orig_rax = r->rax = SYS_close;
 	r->rdi = r->r12;
 	return stand_go(t, k, r, PTRACE_SYSCALL, 0);
 }
 
+static bool is_early(const struct space *sp)
+{
+	return sp->refs == 1 || sp->registered;
+}
+
 /*
- * The slots, and stubs in a gap. With the hook they fill the window, so that a gs of the
- * program's own is never taken for ours.
+ * What setup_code is to map: the slots, and stubs in a gap. With the hook they fill the
+ * window, so that a gs of the program's own is never taken for ours.
  */
-static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t gap)
+void setup_ask(const struct task *k, struct user_regs_struct *r, uint64_t gap)
+{
+	r->r13 = WINDOW_END - SLOTS_AT;
+	r->r14 = gap;
+	r->r15 = (uint64_t)STUB_PAGES * 4096;
+	r->rbp = is_early(k->space) ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE
+				    : MEMBARRIER_CMD_QUERY;
+}
+
+/* What has come of it, while its descriptor is there yet. 0, or -ENOMEM. */
+int setup_took(
+	struct tracer *t, struct task *k, const struct user_regs_struct *r, uint64_t gap)
 {
 	struct space *sp = k->space;
-	struct user_regs_struct r = s->entry;
 	const uint64_t size = WINDOW_END - SLOTS_AT;
-	uint64_t ready = READY;
+	const bool early = is_early(sp);
 
-	r.r13 = size;
-	r.r14 = gap;
-	r.r15 = (uint64_t)STUB_PAGES * 4096;
-	bool early = sp->refs == 1 || sp->registered;
-	r.rbp = early ? MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE
-		      : MEMBARRIER_CMD_QUERY;
+	if (k->filtered && (k->sealed || !r->r13))
+		k->sealed = k->seen = true;
+	k->seen |= t->launch && !k->filtered;
+	sp->mapped = r->rbx == SLOTS_AT ? size : 0;
+	bool stubs = r->r15 == gap && add_stubs(sp, gap) == 0;
+	if (sp->mapped && stubs && task_is_seen(t, k))
+		sp->rings = take_file(t, k, (int)r->r12, size);
+	sp->registered |= early && !r->rbp;
+	sp->barrier = early ? !r->rbp
+			    : (int64_t)r->rbp > 0 &&
+				      r->rbp & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE;
+	return sp->rings ? 0 : -ENOMEM;
+}
+
+/* All is in place. 0, or -errno. */
+int setup_ready(struct tracer *t, struct task *k)
+{
+	const uint64_t ready = READY;
+	int mem = stand_mem(t->fast, k->tid);
+
+	return mem < 0 ? mem : mem_write(mem, READY_AT, &ready, 8);
+}
+
+static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t gap)
+{
+	struct user_regs_struct r = s->entry;
+
+	setup_ask(k, &r, gap);
 	int err = run(t, k, &r, setup_code, setup_trap);
 	if (err < 0)
 		return err;
-	if (k->filtered && (k->sealed || !r.r13))
-		k->sealed = k->seen = true;
-	k->seen |= t->launch && !k->filtered;
-	sp->mapped = r.rbx == SLOTS_AT ? size : 0;
-	bool stubs = r.r15 == gap && add_stubs(sp, gap) == 0;
-	if (sp->mapped && stubs && task_is_seen(t, k))
-		sp->rings = take_file(t, k, (int)r.r12, size);
-	sp->registered |= early && !r.rbp;
-	sp->barrier = early ? !r.rbp
-			    : (int64_t)r.rbp > 0 &&
-				      r.rbp & MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE;
+	int took = setup_took(t, k, &r, gap);
 	err = shut(t, k, &r);
-	if (err < 0)
-		return err;
-	if (!sp->rings)
-		return -ENOMEM;
-	int mem = stand_mem(t->fast, k->tid);
-	return mem < 0 ? mem : mem_write(mem, READY_AT, &ready, 8);
+	return err < 0 ? err : took < 0 ? took : setup_ready(t, k);
 }
 
 /*
@@ -347,6 +376,14 @@ bool setup_may_reserve(pid_t tid)
 	return known && strtoull(limit, NULL, 10) > pages * 4096 + plenty;
 }
 
+/* A place for its first stubs, near code; 0: there is none, or not enough room for all.
+ */
+uint64_t setup_gap(struct tracer *t, const struct task *k, uint64_t near)
+{
+	return setup_may_reserve(k->tid) ? find_gap(&t->fast->texts.maps, k->tid, near)
+					 : 0;
+}
+
 bool space_may_begin(const struct tracer *t, const struct task *k)
 {
 	return k->space->state == SPACE_COLD && !k->space->locked &&
@@ -368,9 +405,7 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	sp->state = SPACE_REFUSED;
 	if (!task_is_seen(t, k)) /* but for what calls in flight have left, it is empty */
 		history_begin(t, k, NULL, false);
-	uint64_t gap = setup_may_reserve(k->tid)
-			       ? find_gap(&t->fast->texts.maps, k->tid, near)
-			       : 0;
+	uint64_t gap = setup_gap(t, k, near);
 	if (!gap)
 		return -ENOMEM;
 	int err = map_hook(t, k, s);

@@ -129,6 +129,14 @@ static bool is_served(struct texts *xs, pid_t tid, uint64_t dev)
 	return kind == SERVED;
 }
 
+/* Whether the bytes up to another address are code of a file that nobody answers for. */
+bool text_is_plain(struct texts *xs, pid_t tid, uint64_t at, uint64_t to)
+{
+	struct mapping m;
+
+	return !find_mapping(xs, tid, at, &m) && to <= m.to && !is_served(xs, tid, m.dev);
+}
+
 bool text_is_same(const struct text *x, const struct stat *st)
 {
 	return x->size == (size_t)st->st_size &&

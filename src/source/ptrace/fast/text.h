@@ -34,6 +34,7 @@ struct text {
 
 bool text_is_same(const struct text *x, const struct stat *st);
 int text_plan_with(struct text *x, uint8_t *file, uint64_t call, struct plan *out);
+bool text_is_plain(struct texts *xs, pid_t tid, uint64_t at, uint64_t to);
 struct code *text_around(struct space *s, uint64_t at); /* NULL: nobody has looked */
 void text_keep(struct texts *xs, struct space *s, pid_t tid, uint64_t around);
 

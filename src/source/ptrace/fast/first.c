@@ -1,0 +1,157 @@
+/*
+ * first.c - a new program, before its first instruction
+ *
+ * At the stop of its exec there is nothing of ours in its memory, and no call can be made
+ * in its name yet. So it begins with code of ours in the place of its own, which maps all
+ * that is needed and ends in a breakpoint: the bytes are put back there, and the program
+ * goes on to where it begins. That is one more stop; to make the calls one by one, with
+ * a stop for that, takes five.
+ */
+#include "../tracer.h"
+#include "text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ptrace.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
+enum { MOST = 320 };
+
+/* What stands for a while where the program begins, and what is there. */
+struct entry {
+	uint64_t at, gap;
+	size_t len;
+	uint8_t code[MOST], own[MOST];
+};
+
+static void add(struct entry *e, const uint8_t *from, const uint8_t *to)
+{
+	memcpy(e->code + e->len, from, (size_t)(to - from));
+	e->len += (size_t)(to - from);
+}
+
+/* What the kernel gives it: linux/arch/x86/include/asm/elf.h, ELF_PLAT_INIT. */
+static bool is_new(const struct user_regs_struct *r)
+{
+	return r->cs == IN_64_BITS && r->rip &&
+	       !(r->rbx | r->rcx | r->rdx | r->rsi | r->rdi | r->rbp | r->r8 | r->r9 |
+		       r->r10 | r->r11 | r->r12 | r->r13 | r->r14 | r->r15);
+}
+
+/* Whether there is a place that can be looked at, and one near it for stubs. */
+static bool find_entry(struct tracer *t, struct task *k, uint64_t at, struct entry *e)
+{
+	e->at = at;
+	e->len = 0;
+	add(e, setup_entry, setup_entry_end);
+	add(e, setup_named, setup_trap + 1);
+	if (!text_is_plain(texts_now(t), k->tid, at, at + e->len) ||
+		tracee_read(k->tid, at, e->own, e->len) != (ssize_t)e->len)
+		return false;
+	e->gap = setup_gap(t, k, at);
+	return e->gap;
+}
+
+/* To the breakpoint at its end. 0; -ENOMEM: it is at the one behind what was refused. */
+static int run_entry(struct tracer *t, struct task *k, const struct entry *e,
+	struct user_regs_struct *r)
+{
+	const uint64_t but_trap = ~signal_bit(SIGTRAP);
+	int mem = stand_mem(t->fast, k->tid);
+	int err = mem < 0 ? mem : mem_write(mem, e->at, e->code, e->len);
+
+	if (!err && ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(but_trap), &but_trap) < 0)
+		err = -errno;
+	r->rip = e->at + (uint64_t)(setup_entry_go - setup_entry);
+	err = err ? err : stand_go(t, k, r, PTRACE_CONT, PTRACE_EVENT_SECCOMP);
+	if (err == -ESRCH)
+		return err;
+	const int back = mem < 0 ? mem : mem_write(mem, e->at, e->own, e->len);
+	if (ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
+		return -errno;
+	err = err ? err : back;
+	return err ? err : r->rip == e->at + e->len ? 0 : -ENOMEM;
+}
+
+/* What the code has mapped, while its descriptor is there yet. 0, or -errno. */
+static int take(struct tracer *t, struct task *k, struct stand *s,
+	const struct user_regs_struct *r, uint64_t gap)
+{
+	struct space *sp = k->space;
+
+	int err = setup_fill(t, k);
+	sp->hooked = !err;
+	int took = setup_took(t, k, r, gap);
+	err = err ? err : took;
+	err = err ? err : setup_ready(t, k);
+	if (err)
+		return err;
+	sp->state = SPACE_READY;
+	path_moved(k);
+	path_start(t, k, AT_FDCWD);
+	text_look(texts_of(t), sp, k->tid, s->regs.rip);
+	return ahead_met(t, k, s, s->regs.rip) == -ESRCH ? -ESRCH : 0;
+}
+
+/* Over what there is to close, to where the program begins. */
+static void leave(struct tracer *t, struct task *k, struct stand *s, uint64_t fd)
+{
+	int mem = stand_mem(t->fast, k->tid);
+
+	if (mem >= 0)
+		mem_write(mem, BEGIN_AT, &s->regs.rip, sizeof(uint64_t));
+	s->regs.r12 = fd;
+	stand_end(k, s, SETUP_AT + (uint64_t)(setup_leave - setup_code));
+}
+
+static bool may(struct tracer *t, const struct task *k)
+{
+	const struct space *sp = k->space;
+
+	return t->launch && sp && sp->state == SPACE_COLD && !sp->quit && !sp->locked &&
+	       k->process->started && !k->held_back && !k->seized && !task_leaves(t, k);
+}
+
+/*
+ * At the stop of an exec. false: nothing was done, and it is to be asked again where the
+ * program begins. After true the space is ready, and goes on by itself; or is refused.
+ */
+bool first_begin(struct tracer *t, struct task *k)
+{
+	struct user_regs_struct r;
+	struct entry e;
+	struct stand s;
+
+	if (!may(t, k) || !handler_may_raise(t, k) || stand_begin(t, k, &s) < 0)
+		return false;
+	if (!is_new(&s.regs) || !find_entry(t, k, s.regs.rip, &e)) {
+		stand_same(k, &s);
+		return false;
+	}
+	k->space->state = SPACE_REFUSED;
+	if (!task_is_seen(t, k))
+		history_begin(t, k, NULL, false);
+	history_take_stock(t, k);
+	r = s.entry;
+	setup_ask(k, &r, e.gap);
+	k->space->calm = true;
+	int err = run_entry(t, k, &e, &r);
+	s.regs.rax = s.regs.orig_rax = 0;
+	if (!err)
+		err = take(t, k, &s, &r, e.gap);
+	if (err && err != -ESRCH && k->space->hooked)
+		err = setup_drop(t, k, &r) == -ESRCH ? -ESRCH : err;
+	k->space->calm = false;
+	k->space->dispatches = !err;
+	if (err == -ESRCH)
+		return true;
+	if (err) {
+		fast_left(t, k, "has no room for it");
+		stand_begun(k, &s);
+	} else {
+		leave(t, k, &s, r.r12);
+	}
+	return true;
+}
