@@ -136,22 +136,25 @@ bool first_begin(struct tracer *t, struct task *k)
 	history_take_stock(t, k);
 	r = s.entry;
 	setup_ask(k, &r, e.gap);
+	r.r12 = (uint64_t)-1; /* no descriptor yet */
 	k->space->calm = true;
 	int err = run_entry(t, k, &e, &r);
 	s.regs.rax = s.regs.orig_rax = 0;
 	if (!err)
 		err = take(t, k, &s, &r, e.gap);
-	if (err && err != -ESRCH && k->space->hooked)
+	/* A signal that it gets at once finds it where its program begins, not before. */
+	const bool there = err || k->restop || tracee_gets_signal(k->tid, s.mask);
+	if (there && err != -ESRCH && k->space->hooked)
 		err = setup_drop(t, k, &r) == -ESRCH ? -ESRCH : err;
 	k->space->calm = false;
 	k->space->dispatches = !err;
 	if (err == -ESRCH)
 		return true;
-	if (err) {
+	if (err)
 		fast_left(t, k, "has no room for it");
+	if (there)
 		stand_begun(k, &s);
-	} else {
+	else
 		leave(t, k, &s, r.r12);
-	}
 	return true;
 }
