@@ -60,6 +60,29 @@ is "a program finds what the kernel gives it" "$(begins "$IOPS" run --json -o p.
 is "... also where it ignores what a breakpoint raises" "$(trap '' TRAP; begins "$IOPS" run -q -o /dev/null --)" "$bare"
 is "... and where it has that blocked" "$(begins env --block-signal=TRAP,SYS "$IOPS" run -q -o /dev/null --)" "$bare"
 is "... and where there is no room for a descriptor" "$(begins "$IOPS" run -q -o /dev/null -- prlimit -n3)" "$(begins prlimit -n3)"
+# Whoever is stopped as it begins, or before, has no descriptor and no place of ours.
+cat >stops.py <<'EOP'
+import os, signal, sys, time
+prog, null, odd, met = sys.argv[1], os.open("/dev/null", os.O_WRONLY), 0, 0
+for i in range(200):
+    pid = os.fork()
+    if not pid:
+        os.dup2(null, 1)
+        os.close(null)
+        os.execv(prog, [prog, "rw", "50", "1"])
+    end = time.perf_counter() + (200 + i * 37 % 1300) / 1e6
+    while time.perf_counter() < end: pass
+    os.kill(pid, signal.SIGSTOP)
+    if not os.WIFSTOPPED(os.waitpid(pid, os.WUNTRACED)[1]): continue
+    if os.readlink(f"/proc/{pid}/exe") == prog:
+        met += 1
+        odd += any("memfd:iops" in os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd"))
+        odd += open(f"/proc/{pid}/syscall").read().split()[-1].startswith("0x7000")
+    os.kill(pid, signal.SIGCONT)
+    odd += os.waitpid(pid, 0)[1] != 0
+print(met > 5, odd)
+EOP
+is "a program that is stopped as it begins has nothing of ours" "$(run -- $PY stops.py "$HELP/loop" | tr "\n" " ")" "True 0 0 True "
 is "... which is nothing but the stack" "$(echo "$bare" | cut -d' ' -f1-3 | sort -u)" "0 202 3"
 
 # Whether an address can be read, as libraries ask the kernel, in handlers too: no signal of

@@ -138,38 +138,17 @@ int tracee_cpu(pid_t tid)
 	return p ? atoi(p + 1) : -1;
 }
 
-static int signals_in(pid_t tid, uint32_t flags, siginfo_t *info, int most)
+/* The first signals that wait for this very thread. How many, or -errno. */
+int tracee_waiting(pid_t tid, siginfo_t *info, int most)
 {
 	struct {
 		uint64_t off;
 		uint32_t flags;
 		int32_t nr;
-	} args = { .flags = flags, .nr = most };
+	} args = { .nr = most };
 	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info);
 
 	return n < 0 ? -errno : (int)n;
-}
-
-/* The first signals that wait for this very thread. How many, or -errno. */
-int tracee_waiting(pid_t tid, siginfo_t *info, int most)
-{
-	return signals_in(tid, 0, info, most);
-}
-
-/* Whether one waits for it or for its process that it does not block with that mask. */
-bool tracee_gets_signal(pid_t tid, uint64_t mask)
-{
-	enum { FEW = 16 };
-	const uint32_t whose[] = { 0, PTRACE_PEEKSIGINFO_SHARED };
-	siginfo_t info[FEW];
-
-	for (unsigned w = 0; w < sizeof(whose) / sizeof(*whose); w++) {
-		int n = signals_in(tid, whose[w], info, FEW);
-		for (int i = 0; i < n; i++)
-			if (n == FEW || !(mask & signal_bit(info[i].si_signo)))
-				return true;
-	}
-	return false;
 }
 
 /* At the exit stop: whether it ends by that signal. */

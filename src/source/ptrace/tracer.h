@@ -365,7 +365,6 @@ uint32_t tracee_comm(struct names *names, pid_t tid);
 int tracee_cpu(pid_t tid);
 bool tracee_is_beside(pid_t tid);
 int tracee_waiting(pid_t tid, siginfo_t *info, int most);
-bool tracee_gets_signal(pid_t tid, uint64_t mask);
 bool tracee_ends_by(pid_t tid, int sig);
 bool tracee_ignores(pid_t tid, int sig);
 int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n);

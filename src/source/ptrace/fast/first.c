@@ -4,8 +4,8 @@
  * At the stop of its exec there is nothing of ours in its memory, and no call can be made
  * in its name yet. So it begins with code of ours in the place of its own, which maps all
  * that is needed and ends in a breakpoint: the bytes are put back there, and the program
- * goes on to where it begins. That is one more stop; to make the calls one by one, with
- * a stop for that, takes five.
+ * goes on to where it begins once what it has opened is closed, which takes another stop.
+ * To make the calls one by one, with a stop for that, takes five.
  */
 #include "../tracer.h"
 #include "text.h"
@@ -95,17 +95,6 @@ static int take(struct tracer *t, struct task *k, struct stand *s,
 	return ahead_met(t, k, s, s->regs.rip) == -ESRCH ? -ESRCH : 0;
 }
 
-/* Over what there is to close, to where the program begins. */
-static void leave(struct tracer *t, struct task *k, struct stand *s, uint64_t fd)
-{
-	int mem = stand_mem(t->fast, k->tid);
-
-	if (mem >= 0)
-		mem_write(mem, BEGIN_AT, &s->regs.rip, sizeof(uint64_t));
-	s->regs.r12 = fd;
-	stand_end(k, s, SETUP_AT + (uint64_t)(setup_leave - setup_code));
-}
-
 static bool may(struct tracer *t, const struct task *k)
 {
 	const struct space *sp = k->space;
@@ -142,19 +131,14 @@ bool first_begin(struct tracer *t, struct task *k)
 	s.regs.rax = s.regs.orig_rax = 0;
 	if (!err)
 		err = take(t, k, &s, &r, e.gap);
-	/* A signal that it gets at once finds it where its program begins, not before. */
-	const bool there = err || k->restop || tracee_gets_signal(k->tid, s.mask);
-	if (there && err != -ESRCH && k->space->hooked)
-		err = setup_drop(t, k, &r) == -ESRCH ? -ESRCH : err;
+	const int dropped = k->space->hooked && err != -ESRCH ? setup_drop(t, k, &r) : 0;
+	err = dropped == -ESRCH ? dropped : err;
 	k->space->calm = false;
 	k->space->dispatches = !err;
 	if (err == -ESRCH)
 		return true;
 	if (err)
 		fast_left(t, k, "has no room for it");
-	if (there)
-		stand_begun(k, &s);
-	else
-		leave(t, k, &s, r.r12);
+	stand_begun(k, &s);
 	return true;
 }

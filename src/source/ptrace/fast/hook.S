@@ -22,7 +22,7 @@
  * What is put in the place of the first instructions of a new program (first.c): it maps
  * the pages that follow, and goes on with a copy of setup_named.
  */
-	.globl setup_entry, setup_entry_go, setup_entry_refused, setup_entry_end
+	.globl setup_entry, setup_entry_go, setup_entry_end
 setup_entry:
 	.asciz	"iops"
 setup_entry_go:
@@ -37,7 +37,6 @@ setup_entry_go:
 	cmpq	$WINDOW_AT, %rax
 	je	1f
 	int3
-setup_entry_refused:
 1:	leaq	setup_entry(%rip), %rdi
 setup_entry_end:
 
@@ -946,7 +945,6 @@ hook_end:
 	.globl setup_map, setup_map_trap, setup_unmap, setup_unmap_trap, setup_shut
 	.globl setup_ring_code, setup_ring_trap
 	.globl setup_shut_trap, setup_filter, setup_filter_trap, setup_orphan, setup_end
-	.globl setup_leave
 
 setup_code:
 	movl	$NAME_AT, %edi
@@ -1055,7 +1053,7 @@ setup_ring_code:
 1:	part	%r15, 0x10000000, %r12	/* IORING_OFF_SQES */
 	trap	setup_ring_trap
 
-.macro shut
+setup_shut:
 	movl	$3, %eax		/* close(r12) */
 	movl	%r12d, %edi
 	syscall
@@ -1064,33 +1062,7 @@ setup_ring_code:
 	movl	$RING_FROM+FIRST_USED, %esi
 	movl	$23, %edx
 	syscall
-.endm
-
-setup_shut:
-	shut
 	trap	setup_shut_trap
-
-/* To where a program begins, as the kernel leads there: all is 0 but the stack. */
-setup_leave:
-	shut
-	xorl	%ebx, %ebx
-	xorl	%ecx, %ecx
-	xorl	%edx, %edx
-	xorl	%esi, %esi
-	xorl	%edi, %edi
-	xorl	%ebp, %ebp
-	xorl	%r8d, %r8d
-	xorl	%r9d, %r9d
-	xorl	%r10d, %r10d
-	xorl	%r11d, %r11d
-	xorl	%r12d, %r12d
-	xorl	%r13d, %r13d
-	xorl	%r14d, %r14d
-	xorl	%r15d, %r15d		/* OF */
-	movl	$0x200, %eax		/* of the other flags none */
-	sahf
-	movl	$0, %eax
-	jmp	*BEGIN_AT
 
 /* r12: SECCOMP_FILTER_FLAG_*; r13, r14: what came of the first program and the second. */
 setup_filter:

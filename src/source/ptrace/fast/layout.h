@@ -37,7 +37,6 @@
 #define NAME_AT       (TABLES_AT + 0x208)
 #define READY_AT      (TABLES_AT + 0x240) /* set when all is in place */
 #define READY         0x79646165722d7069
-#define BEGIN_AT      (TABLES_AT + 0x250) /* where the program begins: setup_leave */
 #define ACTION_AT     (TABLES_AT + 0x280) /* struct sigaction: our handler of SIGSYS, */
 #define OWN_AT        (TABLES_AT + 0x2c0) /* and what there is without us: none, or SIG_IGN */
 /* Programs of filters, the first and the second: struct sock_fprog, length 0 if there is
@@ -283,8 +282,7 @@ extern const uint8_t hook_code[], hook_free_again[], hook_free[], hook_free_sys[
 	hook_events_made[], hook_events_end[], hook_room_at[], hook_room_end[],
 	hook_submit_added[], hook_go[], hook_spare[], hook_spare_at[], hook_spare_end[],
 	hook_spare_saved[], hook_spare_sys[], hook_spare_post[], hook_spare_over[];
-extern const uint8_t setup_entry[], setup_entry_go[], setup_entry_refused[],
-	setup_entry_end[], setup_named[], setup_leave[];
+extern const uint8_t setup_entry[], setup_entry_go[], setup_entry_end[], setup_named[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],
 	setup_shut_trap[], setup_filter[], setup_filter_trap[], setup_orphan[],
