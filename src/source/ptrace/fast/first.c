@@ -17,7 +17,7 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
-enum { MOST = 320 };
+enum { MOST = 320 }; /* bytes of our code: it has some 250 */
 
 /* What stands for a while where the program begins, and what is there. */
 struct entry {
@@ -105,7 +105,7 @@ static bool may(struct tracer *t, const struct task *k)
 
 /*
  * At the stop of an exec. false: nothing was done, and it is to be asked again where the
- * program begins. After true the space is ready, and goes on by itself; or is refused.
+ * program begins. After true its space is ready, or refused, and it stands there.
  */
 bool first_begin(struct tracer *t, struct task *k)
 {

@@ -376,8 +376,7 @@ bool setup_may_reserve(pid_t tid)
 	return known && strtoull(limit, NULL, 10) > pages * 4096 + plenty;
 }
 
-/* A place for its first stubs, near code; 0: there is none, or not enough room for all.
- */
+/* A place for its first stubs, near code; 0: there is none, or no room for all else. */
 uint64_t setup_gap(struct tracer *t, const struct task *k, uint64_t near)
 {
 	return setup_may_reserve(k->tid) ? find_gap(&t->fast->texts.maps, k->tid, near)
