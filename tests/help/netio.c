@@ -409,8 +409,16 @@ static void full(void)
 	int d = (int)SURE(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
 	if (!connect(d, &to.sa, to.len) || errno != EINPROGRESS)
 		SURE(-1);
+	/* Its first packet is sent again after a second, or when the machine comes to it.
+	 */
 	struct pollfd p = { d, POLLOUT, 0 };
-	SURE(poll(&p, 1, 1500)); /* its first packet is sent again after a second */
+	struct tcp_info info = { 0 };
+	for (int i = 0; i < 100 && !info.tcpi_total_retrans; i++) {
+		socklen_t len = sizeof(info);
+		SURE(poll(&p, 1, 200));
+		SURE(getsockopt(d, IPPROTO_TCP, TCP_INFO, &info, &len));
+	}
+	told("again", (int)info.tcpi_total_retrans);
 	SURE(close(d));
 	SURE(close(s)); /* before its peer, as above */
 	SURE(close(c));
