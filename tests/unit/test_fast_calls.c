@@ -194,6 +194,9 @@ static void numbers(void **state)
 	(void)state;
 	assert_int_equal(nr_of("close"), 3);
 	assert_int_equal(nr_of("dup"), 32);
+	assert_int_equal(nr_of("dup2"), 33);
+	assert_int_equal(nr_of("fcntl"), 72);
+	assert_int_equal(nr_of("dup3"), 292);
 }
 
 /* What the hook asks in place of an exec is not to be taken for the program's own. */
@@ -221,10 +224,11 @@ static void asks(void **state)
 /* Requests that make or close descriptors, or have more to tell in memory, stop. */
 static void requests(void **state)
 {
-	static const uint8_t stop[] = { IORING_OP_OPENAT, IORING_OP_OPENAT2, IORING_OP_CLOSE,
-		IORING_OP_ACCEPT, IORING_OP_SOCKET, IORING_OP_SENDMSG, IORING_OP_RECVMSG,
-		IORING_OP_STATX, IORING_OP_CONNECT, IORING_OP_SPLICE, IORING_OP_TEE,
-		IORING_OP_FILES_UPDATE, IORING_OP_MSG_RING, IORING_OP_RENAMEAT };
+	static const uint8_t stop[] = { IORING_OP_OPENAT, IORING_OP_OPENAT2,
+		IORING_OP_CLOSE, IORING_OP_ACCEPT, IORING_OP_SOCKET, IORING_OP_SENDMSG,
+		IORING_OP_RECVMSG, IORING_OP_STATX, IORING_OP_CONNECT, IORING_OP_SPLICE,
+		IORING_OP_TEE, IORING_OP_FILES_UPDATE, IORING_OP_MSG_RING,
+		IORING_OP_RENAMEAT };
 	uint8_t how[NENTRIES];
 
 	(void)state;

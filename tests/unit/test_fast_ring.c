@@ -146,35 +146,6 @@ static void open_counts_at_its_end(void **state)
 	assert_string_equal(path_of(1), "/new");
 }
 
-static void duplicates(void **state)
-{
-	struct fast_rec *rec;
-
-	(void)state;
-	opened(0, 1, 2, 3, "/file");
-	rec = call(1, SYS_dup, 3, 3);
-	rec->result = 4;
-	done(1, rec);
-	data(2, SYS_write, 5, 4, 100);
-	done(0, call(0, SYS_close, 6, 3));
-	rec = call(1, SYS_fcntl, 7, 4);
-	rec->arg[1] = F_DUPFD;
-	rec->result = 9;
-	done(1, rec);
-	data(0, SYS_write, 8, 9, 50);
-	rec = call(2, SYS_lseek, 9, 4);
-	rec->result = 10;
-	done(2, rec);
-	data(1, SYS_read, 10, 9, 20);
-	drain_all(&rig->t);
-	assert_int_equal(rig->nops, 3);
-	for (int i = 0; i < 3; i++)
-		assert_string_equal(path_of(i), "/file");
-	assert_int_equal(rig->op[0].offset, 0);
-	assert_int_equal(rig->op[1].offset, 100);
-	assert_int_equal(rig->op[2].offset, 10);
-}
-
 /* What a call reads from is what the descriptor was when it began. */
 static void in_flight(void **state)
 {
@@ -428,7 +399,7 @@ static void head_goes_back(void **state)
 static void no_such_call(void **state)
 {
 	/* There is none, it is never recorded, it is beyond all tables. */
-	static const uint32_t numbers[] = { 335, SYS_dup2, NSHAPES, 0x40000000,
+	static const uint32_t numbers[] = { 335, SYS_pipe2, NSHAPES, 0x40000000,
 		UINT32_MAX };
 
 	(void)state;
@@ -543,7 +514,6 @@ int main(void)
 		TEST(in_order_of_time),
 		TEST(close_then_open),
 		TEST(open_counts_at_its_end),
-		TEST(duplicates),
 		TEST(in_flight),
 		TEST(ended_not_told),
 		TEST(no_record_yet),

@@ -327,6 +327,24 @@ static void sought(struct tracer *t, struct task *k, const struct fast_call *c,
 		o->offset = OP_NO_OFFSET;
 }
 
+/*
+ * Who has got that number from another call meanwhile may have come before or after:
+ * then it is asked what is there.
+ */
+static void duped_to(struct tracer *t, struct task *k, const struct fast_call *c,
+	const struct fast_rec *r)
+{
+	int to = (int)r->arg[1];
+
+	if (r->result < 0 || to == (int)r->arg[0])
+		return;
+	history_closed(t, k, to, r->t0);
+	bool contested = fdtrack_get(k->files, to);
+	decode_role(t, k, c, r->arg, r->result, r->t1);
+	if (contested)
+		fdtrack_close(t->fast->track, k->files, to);
+}
+
 /* A record that is complete. false: no call has left it. */
 bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 {
@@ -363,10 +381,14 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 	} else if (c->role == ROLE_SEEK) {
 		sought(t, k, c, r);
 	} else if (c->role != ROLE_DATA) {
-		if (c->role == ROLE_FCNTL && !fdtrack_get(k->files, (int)r->arg[0]))
+		bool dups = c->role == ROLE_FCNTL || c->role == ROLE_DUP_TO;
+		if (dups && !fdtrack_get(k->files, (int)r->arg[0]))
 			history_of(t, k, (int)r->arg[0]);
-		decode_role(t, k, c, r->arg, r->result,
-			c->role == ROLE_CLOSE ? r->t0 : r->t1);
+		if (c->role == ROLE_DUP_TO)
+			duped_to(t, k, c, r);
+		else
+			decode_role(t, k, c, r->arg, r->result,
+				c->role == ROLE_CLOSE ? r->t0 : r->t1);
 	}
 	return true;
 }

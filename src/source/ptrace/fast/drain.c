@@ -26,14 +26,9 @@ static uint32_t state_of(const struct fast_rec *r)
 
 static uint64_t key_of(const struct fast *f, const struct fast_rec *r)
 {
-	uint32_t nr = rec_nr(r);
-	unsigned shape = nr_shape(f, nr);
+	unsigned shape = nr_shape(f, rec_nr(r));
 
-	bool dups = nr == 32 /* dup */ ||
-		    (nr == 72 /* fcntl */ && ((int)r->arg[1] == F_DUPFD ||
-						     (int)r->arg[1] == F_DUPFD_CLOEXEC));
-
-	return shape_opens(shape) || dups ? r->t1 : r->t0;
+	return shape_opens(shape) || rec_dups(r) ? r->t1 : r->t0;
 }
 
 /* The target has written over its control words: what it did is lost, and it goes on

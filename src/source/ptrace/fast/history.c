@@ -220,13 +220,17 @@ static bool may_be(const struct task *k, int fd, const struct fd_open *o)
 }
 
 /* A record that makes another descriptor of it. */
-static bool copies(const struct task *k, const struct fast_call *c,
-	const struct fast_rec *r, const struct fd_open *o)
+static bool copies(
+	const struct task *k, const struct fast_rec *r, const struct fd_open *o)
 {
-	return (c->role == ROLE_DUP || c->role == ROLE_DUP_TO ||
-		       (c->role == ROLE_FCNTL && (int)r->arg[1] == F_DUPFD) ||
-		       (c->role == ROLE_FCNTL && (int)r->arg[1] == F_DUPFD_CLOEXEC)) &&
-	       fdtrack_get(k->files, (int)r->arg[0]) == o;
+	return rec_dups(r) && fdtrack_get(k->files, (int)r->arg[0]) == o;
+}
+
+/* One that takes a descriptor of it away: what is done there later is to another file. */
+static bool frees(const struct task *k, const struct fast_rec *r, const struct fd_open *o)
+{
+	return (rec_closes(r) && may_be(k, (int)r->arg[0], o)) ||
+	       (rec_dups_to(r) && may_be(k, (int)r->arg[1], o));
 }
 
 /* Which of its sides a record moves the position of this file by; 2: both or unclear. */
@@ -237,7 +241,7 @@ static int moves(struct tracer *t, const struct task *k, const struct fast_rec *
 	int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
-	if (c && copies(k, c, r, o)) /* who moves the copy is not known yet */
+	if (copies(k, r, o) || frees(k, r, o)) /* who moves the copy is not known yet */
 		return 2;
 	if (!c || (c->role != ROLE_SEEK && c->role != ROLE_DATA))
 		return 0;
@@ -389,7 +393,7 @@ static bool uses(struct tracer *t, const struct task *k, const struct fast_rec *
 	int row = nr < NR_MAX ? t->row[ABI_X86_64][nr] : -1;
 	const struct fast_call *c = row >= 0 ? t->fast->call[row] : NULL;
 
-	if (c && copies(k, c, r, o))
+	if (copies(k, r, o))
 		return true;
 	if (!c || (c->role != ROLE_DATA && c->role != ROLE_SEEK))
 		return false;

@@ -309,9 +309,13 @@ bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mar
 	return true;
 }
 
-static bool closes(const struct fast_rec *r, int fd)
+/* open: of a call that has not come back, whose result is not known yet. */
+static bool closes(const struct fast_rec *r, int fd, bool open)
 {
-	return rec_nr(r) == 3 /* close */ && (int)r->arg[0] == fd;
+	if (rec_dups_to(r))
+		return (int)r->arg[1] == fd && (int)r->arg[0] != fd &&
+		       (open || r->result >= 0);
+	return rec_closes(r) && (int)r->arg[0] == fd;
 }
 
 /* Likewise a call that stops, and has not come back. */
@@ -344,8 +348,8 @@ static bool closes_meanwhile(const struct fast *f, const struct task *k, int fd)
 		const struct fast_rec *r =
 			slot_rec(&other->slot, slot_head(&other->slot, &sane));
 		uint32_t state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
-		if ((state == REC_BEGUN || state == REC_ENDED) && closes(r, fd) &&
-			r->t0 > other->slot.ended)
+		if ((state == REC_BEGUN || state == REC_ENDED) &&
+			closes(r, fd, state == REC_BEGUN) && r->t0 > other->slot.ended)
 			return true;
 		if (frees(f, other, fd))
 			return true;
@@ -370,7 +374,7 @@ bool closes_later(const struct fast *f, const struct task *k, int fd)
 		uint64_t head = slot_head(&other->slot, &sane);
 		for (uint64_t at = other->slot.tail; at < head;) {
 			const struct fast_rec *r = slot_rec(&other->slot, at);
-			if (closes(r, fd))
+			if (closes(r, fd, false))
 				return true;
 			at += rec_size(f, r);
 		}
@@ -378,7 +382,17 @@ bool closes_later(const struct fast *f, const struct task *k, int fd)
 	return false;
 }
 
-/* rename(2) and its like, by number: x86_64 alone has records. */
+/* Another descriptor stands for the same from its end on. */
+bool rec_dups(const struct fast_rec *r)
+{
+	uint32_t nr = rec_nr(r);
+
+	return rec_dups_to(r) || nr == 32 /* dup */ ||
+	       (nr == 72 /* fcntl */ &&
+		       ((int)r->arg[1] == F_DUPFD || (int)r->arg[1] == F_DUPFD_CLOEXEC));
+}
+
+/* rename(2) and its like, by number. */
 bool rec_renames(const struct fast_rec *r)
 {
 	uint32_t nr = rec_nr(r);

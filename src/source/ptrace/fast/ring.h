@@ -18,6 +18,19 @@ static inline uint32_t rec_nr(const struct fast_rec *r)
 	return __atomic_load_n(&r->nr, __ATOMIC_RELAXED);
 }
 
+static inline bool rec_closes(const struct fast_rec *r)
+{
+	return rec_nr(r) == 3; /* close(2): x86_64 alone has records */
+}
+
+/* dup2(2) and dup3(2). */
+static inline bool rec_dups_to(const struct fast_rec *r)
+{
+	uint32_t nr = rec_nr(r);
+
+	return nr == 33 || nr == 292;
+}
+
 /* How the arguments of that call are kept. */
 static inline uint8_t nr_shape(const struct fast *f, uint32_t nr)
 {
@@ -119,6 +132,7 @@ typedef bool record_fn(
 bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mark);
 bool closes_later(const struct fast *f, const struct task *k, int fd);
 bool closes_by_now(const struct fast *f, const struct task *k, int fd);
+bool rec_dups(const struct fast_rec *r);
 bool rec_renames(const struct fast_rec *r);
 bool rec_exchanges(const struct fast_rec *r);
 bool rec_links(const struct fast_rec *r);

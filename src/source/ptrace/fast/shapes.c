@@ -12,6 +12,8 @@ static const struct {
 	short nr;
 } owns[] = {
 	{ OWN_CLOSES, SHAPE_PASS, SYS_close },
+	{ OWN_CLOSES, SHAPE_PASS, SYS_dup2 },
+	{ OWN_CLOSES, SHAPE_PASS, SYS_dup3 },
 	{ OWN_ENTERS, SHAPE_FREE, SYS_io_uring_enter },
 };
 enum { NOWNS = sizeof(owns) / sizeof(*owns) };
