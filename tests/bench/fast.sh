@@ -147,6 +147,22 @@ all: $(patsubst %.c,%.o,$(wildcard *.c))
 	gcc -O2 -c $< -o $@
 EOM
 program "make, 12 files by gcc" "rm -f mk/*.o" "make -s -C mk"
+cat >redirects.sh <<'EOS'
+i=0
+while [ $i -lt 10000 ]; do
+	echo $i >>redirected
+	i=$((i + 1))
+done
+EOS
+cat >spawns.sh <<'EOS'
+for i in 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9; do
+	for x in $(echo a b c | sed 's/b/d/'); do
+		(echo "$i$x" | cat) >spawned
+	done
+done
+EOS
+program "sh, 10,000 redirections" "rm -f redirected" "sh redirects.sh"
+program "sh, 80 pipes" : "sh spawns.sh"
 program "4 threads append to a file" : "$HELP/loop append 50000 4"
 program "true" : "true"
 

@@ -6,7 +6,8 @@
  * On one CPU it is a plain switch. The tracee is not ours to move, and the scheduler
  * wakes it on any CPU that is idle. But a CPU on which only SCHED_IDLE tasks run is as
  * good as idle to it (sched_idle_cpu() in kernel/sched/fair.c): so a tracer that runs as
- * SCHED_IDLE where its tracee last ran gets it back there, at every turn.
+ * SCHED_IDLE where its tracee last ran gets it back there, at every turn. Where another
+ * one goes on meanwhile, as a child that its parent waits for, the tracer follows.
  *
  * Such a tracer starves as soon as anything else wants that CPU. A watchman, a thread
  * that looks every few milliseconds, takes it back to normal then.
@@ -32,7 +33,8 @@
 
 enum {
 	WATCH_US = 3000,
-	LOOK_EVERY = 64,      /* stops of one task in a row before the next look */
+	LOOK_EVERY = 64,      /* stops before the next look */
+	CHANGES = 32,         /* of who stops, among them: more if several run */
 	BUSY_NS = 150 * 1000, /* mean time between stops that makes it worth while */
 	SLOW_NS = 30 * 1000,  /* between two stops: the tracee may have moved */
 	FEW = 10,             /* stops between two looks of the watchman */
@@ -50,8 +52,9 @@ struct place {
 	atomic_bool down, ended;
 	_Atomic uint64_t not_before_ns, stops;
 	_Atomic unsigned pause_ms;
-	pid_t lead; /* whose stops came in a row */
-	unsigned run, slow, cpu;
+	pid_t lead;                 /* who stopped last, */
+	unsigned row, slow;         /* so often in a row, */
+	unsigned run, changes, cpu; /* and how often that was another one, of a run */
 	uint64_t since_ns, last_ns;
 	pid_t away, bound; /* who was sent off; who may not run where it might */
 	cpu_set_t home;    /* where that was */
@@ -181,7 +184,8 @@ static void go_down(struct place *p, int cpu)
 	cpu_set_t one;
 	bool was_down = p->down;
 
-	if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &p->allowed))
+	if (cpu < 0 || cpu >= CPU_SETSIZE || !CPU_ISSET(cpu, &p->allowed) ||
+		(p->down && cpu == (int)p->cpu))
 		return;
 	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
@@ -208,40 +212,43 @@ void place_leave(struct place *p)
 		go_up(p);
 }
 
-/* Called at each stop: does one task stop often, and nobody else? */
+/*
+ * Whether so many stops came in a short time, and not of tasks that run beside each
+ * other: those stop in turn, while one that a shell waits for stops time and again.
+ */
+static void judge(struct place *p, pid_t tid, uint64_t now)
+{
+	bool busy = now - p->since_ns < (uint64_t)LOOK_EVERY * BUSY_NS * 4;
+	bool beside = p->changes > CHANGES;
+
+	p->run = p->changes = 0;
+	if (!busy || beside)
+		place_leave(p);
+	else if (p->down || now_ns() >= p->not_before_ns)
+		go_down(p, tracee_cpu(tid));
+}
+
+/* Called at each stop: where one task runs at a time, and stops often, to where it runs.
+ */
 void place_look(struct place *p, pid_t tid, uint64_t now)
 {
 	if (!p || p->refused)
 		return;
 	atomic_fetch_add_explicit(&p->stops, 1, memory_order_relaxed);
+	if (!p->run)
+		p->since_ns = now;
 	if (tid != p->lead) {
 		p->lead = tid;
-		p->run = 0;
-		p->since_ns = now;
-		if (p->down)
-			go_up(p);
-		return;
+		p->changes++;
+		p->row = p->slow = 0;
 	}
+	p->row++;
 	p->slow = now - p->last_ns > SLOW_NS ? p->slow + 1 : 0;
 	p->last_ns = now;
-	if (++p->run < LOOK_EVERY && !(p->down && p->slow == 2))
-		return;
-	if (p->run < LOOK_EVERY) {
+	if (++p->run == LOOK_EVERY)
+		judge(p, tid, now);
+	else if (p->down && (p->row == 2 || p->slow == 2))
 		go_down(p, tracee_cpu(tid));
-		return;
-	}
-	bool busy = now - p->since_ns < (uint64_t)LOOK_EVERY * BUSY_NS * 4;
-	p->run = 0;
-	p->since_ns = now;
-	if (!busy) {
-		place_leave(p);
-		return;
-	}
-	if (!p->down && now_ns() < p->not_before_ns)
-		return;
-	int cpu = tracee_cpu(tid);
-	if (!p->down || cpu != (int)p->cpu)
-		go_down(p, cpu);
 }
 
 /* For a task that stands still, until place_settle(). */
