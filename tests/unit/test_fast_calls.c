@@ -102,6 +102,9 @@ static bool fits(const struct fast_call *c, const struct syscall_desc *d)
 		       c->role == ROLE_OPEN;
 	case SHAPE_NEWFD:
 		return d->form == FORM_NEWFD && c->role == ROLE_OPEN;
+	case SHAPE_PAIR: /* where argument 0 leads */
+		return d->form == FORM_NEWFD && d->fd < 0 && c->role == ROLE_PAIR &&
+		       !strncmp(c->name, "pipe", 4);
 	case SHAPE_PATH0:
 		return d->path == 0 && c->role == ROLE_PATH;
 	case SHAPE_PATHS01: /* what a symbolic link leads to is said before its name */

@@ -1,5 +1,6 @@
 /*
- * test_fast_dups.c - records of dup(2) and its like, and what descriptors stand for then
+ * test_fast_dups.c - records of dup(2), pipe(2) and their like, and what descriptors
+ * stand for then
  */
 #include <stdio.h>
 
@@ -10,6 +11,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
 enum { NOBODY = 0x3ffffff0 /* no process has this id: /proc knows nothing */ };
@@ -103,6 +105,31 @@ static void duplicates_over(void **state)
 	assert_ops(paths, offsets, 6);
 }
 
+/* Both ends of a pipe are one file, and where they are can be lost. */
+static void pairs(void **state)
+{
+	static const char *const paths[] = { "pipe:[77]", "pipe:[77]", "/a", "" };
+	static const int64_t offsets[] = { OP_NO_OFFSET, OP_NO_OFFSET, 0, OP_NO_OFFSET };
+	const struct fast_stat x = { .mode = S_IFIFO | 0600, .ino = 77 };
+	const int64_t got = 0;
+
+	(void)state;
+	rig_opened(rig, 0, 1, 2, 3, "/a");
+	for (int i = 0; i < 2; i++) {
+		struct fast_rec *rec = rig_begin(rig, 0, SYS_pipe2, i ? 8 : 3, 0);
+		uint8_t *more = (uint8_t *)rec;
+		rec->arg[2] = i ? UINT64_MAX : 4 | UINT64_C(5) << 32;
+		memcpy(more + R_NEW_STATX, &got, sizeof(got));
+		memcpy(more + R_NEW_STAT, &x, sizeof(x));
+		rig_done(rig, 0, rec);
+	}
+	moved(1, SYS_write, 5, 5, 10);
+	moved(2, SYS_read, 6, 4, 10);
+	moved(1, SYS_write, 7, 3, 10);
+	moved(1, SYS_write, 9, 5, 10);
+	assert_ops(paths, offsets, 4);
+}
+
 /* Who of two came later cannot be told: then it is neither, until somebody is asked. */
 static void duplicates_at_once(void **state)
 {
@@ -151,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(duplicates),
 		TEST(duplicates_over),
+		TEST(pairs),
 		TEST(duplicates_at_once),
 		TEST(freed_later),
 	};

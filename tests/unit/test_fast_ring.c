@@ -399,7 +399,7 @@ static void head_goes_back(void **state)
 static void no_such_call(void **state)
 {
 	/* There is none, it is never recorded, it is beyond all tables. */
-	static const uint32_t numbers[] = { 335, SYS_pipe2, NSHAPES, 0x40000000,
+	static const uint32_t numbers[] = { 335, SYS_socketpair, NSHAPES, 0x40000000,
 		UINT32_MAX };
 
 	(void)state;

@@ -221,7 +221,6 @@ struct task {
 	enum asks asks_handler;     /* the one at hand is about our handler of SIGSYS: */
 	uint64_t act, old, asks_nr; /* its arguments and number */
 	uint64_t led, led_head;     /* from where, and where its ring was then */
-	uint64_t passes;            /* behind the call that the hook makes for it */
 	uint64_t begins;            /* there, as its parent made it so */
 	bool waits;                 /* stands until all do that share its memory, */
 	bool runs_on;               /* but not while one of them needs it */
@@ -450,11 +449,12 @@ void again_exit(struct tracer *t, struct task *k, int64_t ret);
  * io_uring_enter(2) need not, as we could not read its rings. The rest is for fast/
  * alone.
  */
-enum { OWN_CLOSES = 1, OWN_ENTERS = 2 };
+enum { OWN_CLOSES = 1, OWN_ENTERS = 2, OWN_SPAWNS = 4 };
 bool fast_stops_closes(const struct tracer *t, const struct task *k);
 void fast_frees_enters(const struct tracer *t, const struct task *k, bool on);
 uint8_t shape_of(const struct fast *f, const struct space *sp, uint64_t nr);
 void shapes_own(const struct space *sp, uint8_t shape[NSHAPES]);
+void shapes_spawns(const struct tracer *t, const struct task *k, bool stop);
 bool handler_is_there(struct tracer *t, struct task *k);
 
 /* uring.c, aio.c: see there. */

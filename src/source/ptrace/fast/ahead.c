@@ -311,6 +311,25 @@ int ahead_of_files(struct tracer *t, struct task *k)
 	return met_around(t, k, at, n);
 }
 
+/* Whether ahead_of_child() would do anything. */
+bool ahead_is_due(const struct tracer *t, const struct task *k)
+{
+	uint64_t at[SPACE_CODES];
+
+	return is_alone(t, k) && text_met_since(k->space, at);
+}
+
+/*
+ * At the stop of a call that makes a child: what those before it have met in the same
+ * code, and the parent itself may never call. 0, or -ESRCH.
+ */
+int ahead_of_child(struct tracer *t, struct task *k)
+{
+	uint64_t at[SPACE_CODES];
+
+	return is_alone(t, k) ? met_around(t, k, at, text_met_since(k->space, at)) : 0;
+}
+
 /* What threads are likely to call, in all code that is known. 0, or -ESRCH. */
 static int patch_for_threads(struct tracer *t, struct task *k, struct stand *st)
 {

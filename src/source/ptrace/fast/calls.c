@@ -75,8 +75,8 @@ static const struct fast_call fast_calls[] = {
 	CALL(fsopen, OPEN, PASS),
 	CALL(fsmount, OPEN, PASS),
 	CALL(fspick, OPEN, PASS),
-	CALL(pipe, PAIR, PASS),
-	CALL(pipe2, PAIR, PASS),
+	CALL(pipe, PAIR, PAIR),
+	CALL(pipe2, PAIR, PAIR),
 	CALL(socketpair, PAIR, PASS),
 	CALL(recvmmsg, NONE, PASS, .rights = true),
 	CALL(rename, PATH, PATHS01),
@@ -331,6 +331,8 @@ void fast_calls_free(struct fast *f, const struct syscall_set *want)
 	for (unsigned i = 0; i < sizeof(mapping) / sizeof(*mapping); i++)
 		if (f->shape[mapping[i]] == SHAPE_FREE)
 			f->shape[mapping[i]] = SHAPE_SPACE;
+	if (!f->guards) /* without us a child would go on in its parent's slot */
+		f->shape[SYS_clone] = f->shape[SYS_fork] = SHAPE_CHILD;
 	f->shape[SYS_rt_sigaction] = SHAPE_ACTION;
 	for (unsigned i = 0; i < sizeof(waits) / sizeof(*waits); i++)
 		if (f->shape[waits[i]] == SHAPE_FREE)

@@ -85,6 +85,7 @@ void texts_learn(struct texts *xs, const struct texts *from); /* which is to be 
 void text_met(struct space *s, uint64_t at);
 bool text_is_met(const struct texts *xs, const struct mapping *m);
 unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET]);
+unsigned text_met_since(const struct space *s, uint64_t out[SPACE_CODES]);
 void texts_fini(struct texts *xs);
 
 /* What tells contexts of Linux AIO of one process from those of others: their addresses,

@@ -327,6 +327,16 @@ static void sought(struct tracer *t, struct task *k, const struct fast_call *c,
 		o->offset = OP_NO_OFFSET;
 }
 
+/* Where they were could not be read any more, it may be any two that are others now. */
+static void paired(struct tracer *t, struct task *k, const struct fast_call *c,
+	const struct fast_rec *r)
+{
+	if (r->arg[2] == UINT64_MAX)
+		close_range_at(t, k, 0, INT32_MAX, r->t1);
+	else
+		path_paired(t, k, r, c);
+}
+
 /*
  * Who has got that number from another call meanwhile may have come before or after:
  * then it is asked what is there.
@@ -370,6 +380,9 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 	if (c->role == ROLE_OPEN) {
 		if (r->result >= 0)
 			path_opened(t, k, r, c);
+	} else if (c->role == ROLE_PAIR) {
+		if (r->result >= 0)
+			paired(t, k, c, r);
 	} else if (c->role == ROLE_PATH) {
 		if (r->result >= 0)
 			path_renamed(t, k, r, c);

@@ -455,11 +455,14 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	if (r->orig_rax == SYS_rt_sigaction &&
 		(r->rdi == SIGSYS || r->rdi == SIGSEGV || r->rdi == SIGBUS))
 		return set_action(t, k, r);
-	if (t->launch && spawn_is(r))
-		return spawn_child(t, k, r);
-	bool hooked = shape_of(t->fast, k->space, r->orig_rax) != SHAPE_PASS;
+	const bool spawns = t->launch && spawn_is(r);
+	if (spawns && spawn_child(t, k, r) < 0)
+		return -ESRCH;
+	const bool passes = vain || (spawns && spawn_may_pass(k, r));
+	bool hooked = shape_of(t->fast, k->space, r->orig_rax) != SHAPE_PASS &&
+		      !(spawns && !spawn_is_hooked(r));
 	int done = hooked && !k->slotless ? through_hook(t, k, r, full) : 0;
-	return done || !vain ? done : pass_call(t, k, r);
+	return done || !passes ? done : pass_call(t, k, r);
 }
 
 /* The hook has sent back a wait that has ended for nothing: what is left of it. */

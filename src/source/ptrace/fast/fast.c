@@ -136,7 +136,7 @@ static struct space *copy_space(
 
 	if (!copy || copy->state != SPACE_READY)
 		return copy;
-	if (!is_ready(child->tid))
+	if (threads && !is_ready(child->tid))
 		copy->state = SPACE_REFUSED;
 	else if (threads && of->changed >= parent->entered)
 		patch_copied(copy, child->tid, hook_entrance(t->fast));
@@ -164,8 +164,8 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	child->slotless = parent->slotless;
 	if (child->process != parent->process)
 		child->process->maker = parent->process->pid;
-	child->begins = parent->passes;
-	parent->passes = 0;
+	child->begins = parent->slot.ctl ? parent->slot.ctl->ret : 0;
+	spawn_told(t, parent, child);
 	child->filtered = parent->filtered;
 	child->sealed = parent->sealed;
 	child->seen = parent->seen;

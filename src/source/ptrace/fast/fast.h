@@ -263,9 +263,10 @@ struct fast {
 	struct {
 		int32_t tid, fd;
 	} late[FAST_LATE];
-	unsigned nlate; /* there may be more than have room */
-	bool lates;     /* there may be some that others have */
-	uint32_t epoch; /* of paths */
+	unsigned nlate;  /* there may be more than have room */
+	bool lates;      /* there may be some that others have */
+	uint64_t mounts; /* our own: namespaces(7); 0: not known yet */
+	uint32_t epoch;  /* of paths */
 	uint64_t epoch_since;
 	uint32_t unsure; /* the epoch before which names may be others without a record */
 	uint64_t pass;   /* of the drain */
@@ -550,6 +551,10 @@ void spawn_refused(struct tracer *t, const struct task *k);
 bool spawn_is_vain(struct task *k, const struct user_regs_struct *r);
 int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r);
+bool spawn_may_pass(const struct task *k, const struct user_regs_struct *r);
+bool spawn_is_hooked(const struct user_regs_struct *r);
+void spawn_told(
+	const struct tracer *t, const struct task *parent, const struct task *child);
 void spawn_held(struct task *k);
 void spawn_born(struct task *k);
 bool spawn_is_plain(
@@ -559,6 +564,8 @@ bool spawn_is_plain(
 int ahead_met(struct tracer *t, struct task *k, struct stand *st, uint64_t around);
 int ahead_of_code(struct tracer *t, struct task *k, uint64_t at);
 int ahead_of_files(struct tracer *t, struct task *k);
+int ahead_of_child(struct tracer *t, struct task *k);
+bool ahead_is_due(const struct tracer *t, const struct task *k);
 int ahead_of_threads(struct tracer *t, struct task *k);
 bool ahead_may(const struct tracer *t, const struct space *sp);
 int ahead_below_filter(struct tracer *t, struct task *k, uint64_t at);

@@ -57,7 +57,10 @@ void cut_end(struct tracer *t, struct task *k, const struct fast_call *c, int64_
 
 /* paths.c */
 bool path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r);
+void path_made(const struct tracer *t, const struct task *k, struct fast_rec *r);
 void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c);
+void path_paired(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c);
 uint32_t path_start(struct tracer *t, struct task *k, int dirfd);
 uint32_t path_whole(struct tracer *t, struct task *k, int dirfd, const char *path);

@@ -49,6 +49,7 @@ setup_entry_end:
 	.globl hook_fault_paths, hook_paths_at, hook_paths_end
 	.globl hook_path_end, hook_sys, hook_post, hook_kept, hook_done, hook_new_sys
 	.globl hook_new_post, hook_new_kept, hook_stat_sys, hook_new_end, hook_end
+	.globl hook_pair_at, hook_pair_end, hook_fault_pair
 	.globl hook_late, hook_late_end, hook_owes, hook_own_at, hook_own_end
 	.globl hook_own_sys, hook_own_post, hook_take_at, hook_take_end, hook_own_out
 	.globl hook_pay, hook_pay_saved, hook_pay_sys, hook_pay_end, hook_paid
@@ -75,10 +76,10 @@ setup_entry_end:
 	movq	%rcx, R_NEW_STAT+\to(%r11)
 .endm
 
-/* What has just been opened, by the path that esi says: statx(2) into the record. */
+/* What edi says that has just been opened, by the path that esi says: statx(2) into the
+   record. */
 .macro ask label
 	andl	$~(ASK_NO_PATH|ASK_LATER), %esi
-	movl	R_RESULT(%r11), %edi
 	movl	$0x5000, %edx		/* AT_EMPTY_PATH, AT_STATX_DONT_SYNC */
 	movl	$0x17ff, %r10d		/* STATX_BASIC_STATS, STATX_MNT_ID */
 	movq	CTL(C_RING), %r8
@@ -143,7 +144,16 @@ hook_beyond:
 	jne	hook_free
 	jmp	hook_record
 
+hook_child:	/* its gs leads to the slot of its parent, until its first stop */
+	cmpq	$56, CTL(C_RAX)
+	jne	hook_free		/* fork(2) */
+	testq	$~0x13000ff, %rdi	/* but CLONE_PARENT_SETTID, _CHILD_SETTID, _CLEARTID */
+	jz	hook_free
+	jmp	hook_pass
+
 hook_space:	/* what is ours is not to be taken unseen: rival.c */
+	cmpl	$SHAPE_SPACE-0x100, %edx
+	ja	hook_child
 	testq	%rdi, %rdi
 	jz	hook_free
 	cmpq	$WINDOW_END, %rdi
@@ -362,6 +372,7 @@ hook_pay_saved:
 	movl	CTL(C_STATX), %esi
 	testl	%esi, %esi
 	jz	1f
+	movl	R_RESULT(%r11), %edi
 	ask	hook_pay_sys
 1:	pay	%rdx
 	movq	CTL(C_RDI), %rdi
@@ -873,12 +884,28 @@ hook_new_kept:	/* from here to the next label: arguments are in the record */
 	movq	R_RESULT(%r11), %rax
 	testq	%rax, %rax
 	js	4f
-	movl	CTL(C_STATX), %esi
+	movl	R_NR(%r11), %ecx
+	cmpb	$SHAPE_PAIR, SHAPES_AT(%rcx)
+	jne	8f
+	movq	R_ARG(%r11), %rcx
+	jmp	hook_pair_at
+hook_fault_pair:
+	movq	$-1, %rcx
+	jmp	hook_pair_end
+hook_pair_at:
+	movq	(%rcx), %rcx
+hook_pair_end:
+	movq	%rcx, R_ARG+16(%r11)
+8:	movl	CTL(C_STATX), %esi
 	testl	%esi, %esi
 	jz	3f
 	testl	$ASK_LATER, %esi
 	jnz	hook_late
-5:	ask	hook_stat_sys
+5:	movl	R_RESULT(%r11), %edi
+	movl	R_NR(%r11), %ecx
+	cmpb	$SHAPE_PAIR, SHAPES_AT(%rcx)
+	cmovel	R_ARG+16(%r11), %edi	/* the first of both */
+	ask	hook_stat_sys
 	movq	R_ARG(%r11), %rdi
 	movq	R_ARG+24(%r11), %r10
 	movq	CTL(C_R8), %r8

@@ -83,13 +83,14 @@
 #define SHAPE_OPEN0   5 /* a path in argument 0, and the result is a descriptor */
 #define SHAPE_OPEN1   6 /* ... in argument 1 */
 #define SHAPE_NEWFD   7 /* the result is a descriptor */
-#define SHAPE_PATH0   8 /* a path in argument 0 */
-#define SHAPE_PATH1   9
-#define SHAPE_PATHS01 10 /* two of them */
-#define SHAPE_PATHS13 11
-#define SHAPE_PATHS02 12
-#define SHAPE_RING    13   /* io_uring_enter(2): what is asked for and answered there */
-#define SHAPE_SUBMIT  14   /* io_submit(2): likewise */
+#define SHAPE_PAIR    8 /* two that are one file are where argument 0 leads: pipe(2) */
+#define SHAPE_PATH0   9 /* a path in argument 0 */
+#define SHAPE_PATH1   10
+#define SHAPE_PATHS01 11 /* two of them */
+#define SHAPE_PATHS13 12
+#define SHAPE_PATHS02 13
+#define SHAPE_RING    14   /* io_uring_enter(2): what is asked for and answered there */
+#define SHAPE_SUBMIT  15   /* io_submit(2): likewise */
 #define SHAPE_FREE    0x80 /* not at all: the call is made from the hook */
 #define SHAPE_ACTION  0x81 /* likewise, unless argument 0 is SIGSYS, SIGSEGV or SIGBUS */
 #define SHAPE_MASK    0x82 /* ... unless a mask is set that is odd: handler.c */
@@ -101,6 +102,7 @@
 #define SHAPE_SPARE   0x88 /* as free, but a mask is set without SIGSYS */
 #define SHAPE_DUPS    0x89 /* as free, but for what shape_returns() says of it */
 #define SHAPE_SPACE   0x8a /* ... unless what is ours may be among arguments 0 and 1 */
+#define SHAPE_CHILD   0x8b /* ... unless the child shares something with its parent */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00
@@ -154,7 +156,7 @@
 #define R_NR          0x18
 #define R_STATE       0x1c
 #define R_ARG         0x20 /* 0, 1, 2, 3; for iovecs their sum in place of 1, 5 of 2; */
-			   /* for paths 4 in place of 1 */
+			   /* for paths 4 in place of 1; for pairs what they are, of 2 */
 #define R_MORE        0x40
 #define R_SIZE        0x40
 
@@ -275,13 +277,14 @@ extern const uint8_t hook_code[], hook_free_again[], hook_free[], hook_free_sys[
 	hook_ring_kept[], hook_ring_told[], hook_ring_vain[], hook_ring_pass[],
 	hook_ring_end[], hook_parts_at[], hook_parts_end[], hook_fault_parts[],
 	hook_extended_at[], hook_extended_end[], hook_look[], hook_look_at[],
-	hook_look_end[], hook_look_taken[], hook_look_told[], hook_look_gone[],
-	hook_submit[], hook_submit_saved[], hook_submit_back[], hook_submit_pass[],
-	hook_submit_end[], hook_iocb_at[], hook_iocb_end[], hook_events[],
-	hook_events_sys[], hook_events_post[], hook_events_kept[], hook_events_again[],
-	hook_events_made[], hook_events_end[], hook_room_at[], hook_room_end[],
-	hook_submit_added[], hook_go[], hook_spare[], hook_spare_at[], hook_spare_end[],
-	hook_spare_saved[], hook_spare_sys[], hook_spare_post[], hook_spare_over[];
+	hook_look_end[], hook_look_taken[], hook_pair_at[], hook_pair_end[],
+	hook_fault_pair[], hook_look_told[], hook_look_gone[], hook_submit[],
+	hook_submit_saved[], hook_submit_back[], hook_submit_pass[], hook_submit_end[],
+	hook_iocb_at[], hook_iocb_end[], hook_events[], hook_events_sys[],
+	hook_events_post[], hook_events_kept[], hook_events_again[], hook_events_made[],
+	hook_events_end[], hook_room_at[], hook_room_end[], hook_submit_added[],
+	hook_go[], hook_spare[], hook_spare_at[], hook_spare_end[], hook_spare_saved[],
+	hook_spare_sys[], hook_spare_post[], hook_spare_over[];
 extern const uint8_t setup_entry[], setup_entry_go[], setup_entry_end[], setup_named[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],

@@ -40,7 +40,7 @@ static void finish(struct tracer *t, struct task *k, struct fast_rec *rec)
 	struct fast_ctl *c = k->slot.ctl;
 	uint64_t step = rec_size(t->fast, rec);
 
-	path_ask(t, k, rec);
+	path_made(t, k, rec);
 	rec->t1 = fast_tsc();
 	rec->state = REC_ENDED;
 	c->head += step;
@@ -99,6 +99,8 @@ static uint64_t after_fault(uint64_t ip)
 		return AT(hook_free);
 	if (between(ip, hook_path_at, hook_path_end))
 		return AT(hook_fault_path);
+	if (between(ip, hook_pair_at, hook_pair_end))
+		return AT(hook_fault_pair);
 	if (between(ip, hook_extended_at, hook_extended_end))
 		return AT(hook_ring_pass);
 	if (between(ip, hook_parts_at, hook_parts_end))

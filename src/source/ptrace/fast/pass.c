@@ -17,7 +17,7 @@ int pass_call(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	if (!task_take_slot(t, k, r))
 		return 0;
 	k->slot.ctl->rax = r->orig_rax;
-	k->passes = k->slot.ctl->ret = s ? s->at + 2 : r->rip;
+	k->slot.ctl->ret = s ? s->at + 2 : r->rip;
 	r->rip = HOOK_AT + (uint64_t)(hook_free_sys - hook_code);
 	r->rax = r->orig_rax;
 	r->orig_rax = -1;

@@ -81,13 +81,24 @@ bool path_ask(const struct tracer *t, const struct task *k, struct fast_rec *r)
 	memcpy(&got, more + R_NEW_STATX, sizeof(got));
 	if (!shape_opens(shape) || r->result < 0 || !got)
 		return !got;
-	if (!ask_descriptor(k, (int)r->result, &x))
+	if (!ask_descriptor(
+		    k, (int)(shape == SHAPE_PAIR ? r->arg[2] : (uint64_t)r->result), &x))
 		return false;
 	got = 0;
 	const struct fast_stat kept = as_kept(&x);
 	memcpy(more + R_NEW_STAT, &kept, sizeof(kept));
 	memcpy(more + R_NEW_STATX, &got, sizeof(got));
 	return true;
+}
+
+/* Likewise, and where two are may not have been read. */
+void path_made(const struct tracer *t, const struct task *k, struct fast_rec *r)
+{
+	bool pair = nr_shape(t->fast, rec_nr(r)) == SHAPE_PAIR && r->result >= 0;
+
+	if (pair && task_read(k, r->arg[0], &r->arg[2], 8) != 8)
+		r->arg[2] = UINT64_MAX;
+	path_ask(t, k, r);
 }
 
 static void is_moving(struct tracer *t, struct task *k, void *arg)
@@ -349,7 +360,7 @@ static bool look(struct tracer *t, struct task *k, const struct fast_rec *r,
 
 	path_of(r, path);
 	bool at = c->shape == SHAPE_OPEN1;
-	bool named = c->shape != SHAPE_NEWFD && *path &&
+	bool named = shape_names(c->shape) && *path &&
 		     (call_open_flags(r->arg, c->name) & O_TMPFILE) != O_TMPFILE;
 	uint32_t full =
 		named ? path_whole(t, k, at ? (int)r->arg[0] : AT_FDCWD, path) : 0;
@@ -372,6 +383,22 @@ static bool ask_late(struct tracer *t, struct task *k, const struct fast_rec *r,
 	return closes_by_now(t->fast, k, fd) ? look(t, k, r, c, x) : is;
 }
 
+/* What has no path, by the name that /proc shows of it. 0: that is not known. */
+static uint32_t pathless_file(struct tracer *t, struct task *k, const struct statx *x)
+{
+	const unsigned type = x->stx_mode & S_IFMT;
+	const char *kind = type == S_IFSOCK ? "socket" : type == S_IFIFO ? "pipe" : NULL;
+	struct stat is;
+	char name[48];
+
+	if (!kind)
+		return 0;
+	stat_of(x, &is);
+	int n = snprintf(
+		name, sizeof(name), "%s:[%llu]", kind, (unsigned long long)x->stx_ino);
+	return fdtab_file(t->fdtab, &k->fd, name, n, x->stx_mnt_id, &is);
+}
+
 /* A call has made a descriptor: what is it? */
 void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c)
@@ -380,7 +407,6 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	struct fd_open new = { .flags = O_RDWR, .offset = OP_NO_OFFSET };
 	struct fast_stat kept;
 	int64_t got;
-	char name[48];
 
 	history_closed(t, k, (int)r->result, r->t1);
 	memcpy(&got, more + R_NEW_STATX, sizeof(got));
@@ -392,14 +418,8 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	/* Else to be asked when it is used, if it is there still. */
 	if (got && !ask_late(t, k, r, c, &x))
 		return;
-	if (c->shape == SHAPE_NEWFD) {
-		struct stat is;
-		stat_of(&x, &is);
-		int n = snprintf(name, sizeof(name), "socket:[%llu]",
-			(unsigned long long)x.stx_ino);
-		if ((x.stx_mode & S_IFMT) == S_IFSOCK)
-			new.file =
-				fdtab_file(t->fdtab, &k->fd, name, n, x.stx_mnt_id, &is);
+	if (!shape_names(c->shape)) {
+		new.file = pathless_file(t, k, &x);
 	} else {
 		new.flags = call_open_flags(r->arg, c->name);
 		name_file(t, k, r, c->shape == SHAPE_OPEN1, &x, &new);
@@ -416,4 +436,22 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	if (!new.seeks || got)
 		return;
 	ends_opened(t, k, r, &new, (int64_t)x.stx_size);
+}
+
+/* Two of them, of one file. */
+void path_paired(struct tracer *t, struct task *k, const struct fast_rec *r,
+	const struct fast_call *c)
+{
+	union {
+		struct fast_rec rec;
+		uint8_t all[R_NEW_PATH + 1];
+	} one;
+	const uint64_t fds = r->arg[2];
+
+	memcpy(&one, r, sizeof(one));
+	one.all[R_NEW_PATH] = 0;
+	for (int i = 0; i < 2; i++) {
+		one.rec.result = (int)(fds >> 32 * i);
+		path_opened(t, k, &one.rec, c);
+	}
 }

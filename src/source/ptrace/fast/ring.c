@@ -261,6 +261,7 @@ unsigned rec_size_more(const struct fast *f, const struct fast_rec *r, uint32_t 
 	case SHAPE_OPEN0:
 	case SHAPE_OPEN1:
 	case SHAPE_NEWFD:
+	case SHAPE_PAIR:
 		if (r->result < 0)
 			return R_SIZE;
 		memcpy(&len, more + R_NEW_LEN, sizeof(len));

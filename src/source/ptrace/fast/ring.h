@@ -40,7 +40,13 @@ static inline uint8_t nr_shape(const struct fast *f, uint32_t nr)
 /* A call that makes a descriptor, and is kept. */
 static inline bool shape_opens(uint8_t shape)
 {
-	return shape >= SHAPE_OPEN0 && shape <= SHAPE_NEWFD;
+	return shape >= SHAPE_OPEN0 && shape <= SHAPE_PAIR;
+}
+
+/* ... by a path. */
+static inline bool shape_names(uint8_t shape)
+{
+	return shape == SHAPE_OPEN0 || shape == SHAPE_OPEN1;
 }
 
 /* Whether the hook may leave a record of it. */

@@ -65,18 +65,37 @@ static ssize_t own_link(const struct task *k, const char *of, char *out)
 	return n;
 }
 
-/* The number of its mounts: namespaces(7). 0: they are ours. */
-static uint64_t own_mounts(const struct task *k, uint64_t was)
+/* What such a link to a namespace says, as a number that is not 0. */
+static uint64_t number_of(const char *link)
 {
-	char theirs[PATH_MAX], ours[64];
 	unsigned long long number = 1;
-	ssize_t n = readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1);
 
-	ours[n < 0 ? 0 : n] = 0;
+	sscanf(link, "mnt:[%llu]", &number);
+	return number;
+}
+
+/* Ours stay what they are. */
+static uint64_t mounts_here(struct fast *f)
+{
+	char ours[64];
+
+	if (!f->mounts) {
+		ssize_t n = readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1);
+		ours[n < 0 ? 0 : n] = 0;
+		f->mounts = number_of(ours);
+	}
+	return f->mounts;
+}
+
+/* The number of its mounts: namespaces(7). 0: they are ours. */
+static uint64_t own_mounts(struct fast *f, const struct task *k, uint64_t was)
+{
+	char theirs[PATH_MAX];
+
 	if (own_link(k, "ns/mnt", theirs) < 0)
 		return was;
-	sscanf(theirs, "mnt:[%llu]", &number);
-	return strcmp(theirs, ours) ? number : 0;
+	uint64_t number = number_of(theirs);
+	return number == mounts_here(f) ? 0 : number;
 }
 
 /*
@@ -93,7 +112,7 @@ static bool is_own(struct tracer *t, struct task *k)
 	if (v->since && now - v->since < OTHERS_TICKS && !k->process->apart)
 		return v->own_root;
 	v->since = now;
-	v->mounts = own_mounts(k, v->mounts);
+	v->mounts = own_mounts(t->fast, k, v->mounts);
 	ssize_t n = own_link(k, "root", path);
 	if (n > 0)
 		v->root = n > 1 && *path == '/' ? names_add(t->names, path, n) : 0;

@@ -177,12 +177,25 @@ bool text_is_met(const struct texts *xs, const struct mapping *m)
 	return x && x->nmet;
 }
 
+/* Where others have met more since that was asked: an address in each such mapping. */
+unsigned text_met_since(const struct space *s, uint64_t out[SPACE_CODES])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < SPACE_CODES; i++)
+		if (s->code[i].to && s->code[i].text->nmet > s->code[i].met)
+			out[n++] = s->code[i].from;
+	return n;
+}
+
 /* Addresses of calls in the mapping around an address that others have met. */
 unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET])
 {
-	const struct code *c = text_around(s, around);
+	struct code *c = text_around(s, around);
 	unsigned n = 0;
 
+	if (c)
+		c->met = c->text->nmet;
 	for (unsigned i = 0; c && i < c->text->nmet; i++)
 		if (c->text->met[i] >= c->offset &&
 			c->text->met[i] - c->offset < c->to - c->from)

@@ -15,6 +15,8 @@ static const struct {
 	{ OWN_CLOSES, SHAPE_PASS, SYS_dup2 },
 	{ OWN_CLOSES, SHAPE_PASS, SYS_dup3 },
 	{ OWN_ENTERS, SHAPE_FREE, SYS_io_uring_enter },
+	{ OWN_SPAWNS, SHAPE_PASS, SYS_clone },
+	{ OWN_SPAWNS, SHAPE_PASS, SYS_fork },
 };
 enum { NOWNS = sizeof(owns) / sizeof(*owns) };
 
@@ -59,6 +61,13 @@ bool fast_stops_closes(const struct tracer *t, const struct task *k)
 		     syscall_wanted(&t->want, (unsigned)syscall_by_name("close"));
 
 	return t->fast && k->space ? set(t, k, OWN_CLOSES, true) && stops : stops;
+}
+
+/* Whether what makes its children stops, because something is to be done before. */
+void shapes_spawns(const struct tracer *t, const struct task *k, bool stop)
+{
+	if (!(k->space->own & OWN_SPAWNS) == stop)
+		set(t, k, OWN_SPAWNS, stop);
 }
 
 /* Below a filter they stop all the same. */

@@ -1,11 +1,12 @@
 /*
  * spawn.c - children of what is dispatched, and what they run
  *
- * A child is made from the hook, at one stop instead of three. What it runs is dispatched
- * like the command. To set that up takes about as long as two dozen stops, which is more
- * than many programs have below a filter, where what means nothing to us never stops. To
- * put it there takes as long, if it is done for one program; but who runs little but
- * such programs gets the filter itself, and all its children inherit it.
+ * A child is made from the hook, which takes no stop but those that tell of it, unless
+ * there is something to be done before. What it runs is dispatched like the command. To
+ * set that up takes about as long as two dozen stops, which is more than many programs
+ * have below a filter, where what means nothing to us never stops. To put it there takes
+ * as long, if it is done for one program; but who runs little but such programs gets the
+ * filter itself, and all its children inherit it.
  */
 #include "../tracer.h"
 
@@ -113,20 +114,57 @@ static bool runs_brief(const struct process *p)
 	return p->refused || p->brief >= TIMES + WORTH * p->lengthy;
 }
 
-/* Before there is a child. Results likewise; it begins where spawn_born() says. */
+/* Whether something is to be done before its next child that cannot be done behind it. */
+static bool is_due(const struct tracer *t, const struct task *k)
+{
+	return ahead_is_due(t, k) || (!k->filtered && runs_brief(k->process));
+}
+
+/*
+ * At the stop of a call that makes a child, which begins where spawn_born() says. 0 or
+ * -ESRCH.
+ */
 int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
 	uint64_t flags = flags_of(k, r);
 	struct space *sp = k->space;
 
 	/* Sites can be patched without breakpoints for the last time. */
-	if (flags & CLONE_THREAD && !sp->threads && !sp->undone && t->fast->after > 1 &&
-		space_is_alone(sp) && ahead_of_threads(t, k) < 0)
+	if (flags & CLONE_THREAD)
+		return !sp->threads && !sp->undone && t->fast->after > 1 &&
+				       space_is_alone(sp)
+			       ? ahead_of_threads(t, k)
+			       : 0;
+	if (ahead_of_child(t, k) < 0)
 		return -ESRCH;
-	if (!(flags & CLONE_THREAD) && !k->filtered && runs_brief(k->process) &&
-		filter_first(t, k) < 0)
+	if (!k->filtered && runs_brief(k->process) && filter_first(t, k) < 0)
 		return -ESRCH;
-	return flags & CLONE_UNTRACED ? 0 : pass_call(t, k, r);
+	shapes_spawns(t, k, false);
+	return 0;
+}
+
+/* Whether it can be made without a stop, but the child's. */
+bool spawn_may_pass(const struct task *k, const struct user_regs_struct *r)
+{
+	return !(flags_of(k, r) & CLONE_UNTRACED);
+}
+
+/* Whether the hook makes it: hook_child. */
+bool spawn_is_hooked(const struct user_regs_struct *r)
+{
+	const uint64_t own =
+		CSIGNAL | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+
+	return r->orig_rax == SYS_fork || (r->orig_rax == SYS_clone && !(r->rdi & ~own));
+}
+
+/* A child is there, and its parent has not gone on. Those that share memory with it are
+ * made at a stop in any case. */
+void spawn_told(
+	const struct tracer *t, const struct task *parent, const struct task *child)
+{
+	if (parent->dispatched && child->process != parent->process && !t->fast->guards)
+		shapes_spawns(t, parent, is_due(t, parent));
 }
 
 /*

@@ -308,7 +308,7 @@ static int find_code(struct texts *xs, pid_t tid, uint64_t at, struct code *out)
 	if (fd < 0)
 		return fd;
 	close(fd);
-	*out = (struct code){ m.from, m.to, m.offset, text_of(xs, &m, &st), false };
+	*out = (struct code){ m.from, m.to, m.offset, text_of(xs, &m, &st), false, 0 };
 	return out->text ? 0 : -ENOMEM;
 }
 

@@ -18,7 +18,8 @@ struct text;
 struct code {
 	uint64_t from, to, offset;
 	struct text *text;
-	bool sure; /* its file was seen to be what is mapped there */
+	bool sure;    /* its file was seen to be what is mapped there */
+	unsigned met; /* of the calls that processes have met in it, those known here */
 };
 
 /* What /proc/PID/maps says, while it is known. */
