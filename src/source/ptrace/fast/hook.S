@@ -715,9 +715,11 @@ hook_special:	/* from here to the next label rsi is in its control word */
 	cmpq	$LOWEST, %rsi
 	jl	hook_fault_sum
 hook_sum_at:
+	cmpl	$46, R_NR(%r11)		/* sendmsg(2) */
+	je	4f
 	cmpq	$0, 32(%rsi)		/* msg_control may bring descriptors: it stops */
 	jne	msg_control
-	movq	24(%rsi), %rcx		/* msg_iovlen, msg_iov */
+4:	movq	24(%rsi), %rcx		/* msg_iovlen, msg_iov */
 	movq	16(%rsi), %rsi
 1:	xorl	%eax, %eax
 	cmpq	$LOWEST, %rsi

@@ -1,6 +1,7 @@
 #!/bin/sh
 # shellcheck disable=SC2086
-# What shells do all the time: redirections, pipes, children.
+# What shells and servers do all the time does not stop them: redirections, pipes, children,
+# messages with control data.
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
 
@@ -125,5 +126,24 @@ for mode in "" --patch-after=1 --no-patch; do
 			"0 [('libc_fork', $2, $3), ('libc_fork', $4, $5), ('fork', 80, 280), ('fork', 8, 28), ('clone', 80, 280), ('clone', 8, 28), ('ids', 80, 280), ('ids', 8, 28), ('files', 80, 280), ('files', 8, 28)]"
 		is "... agree with the kernel" "$(json children.json '(j["run"]["verified"]["threads"] - j["run"]["verified"]["matched"], j["run"]["complete"])')" "(0, True)"
 	done
+done
+
+# What is sent with control data, unlike what is received, brings nothing.
+cat >sends.py <<'EOP'
+import os, socket, struct
+def switches(): return int(open("/proc/self/status").read().split("\nvoluntary_ctxt_switches:")[1].split()[0])
+a, b = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for i in range(2))
+b.bind(("127.0.0.1", 0))
+def send(n):
+    for i in range(n):
+        assert a.sendmsg([b"abc", b"de"], [(socket.IPPROTO_IP, socket.IP_TTL, struct.pack("i", 5))], 0, b.getsockname()) == 5
+        assert b.recv(9) == b"abcde"
+send(10); before = switches(); send(1000); after = switches()
+assert os.write(os.open("sends", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), b"%d\n" % (after - before))
+EOP
+for mode in "" --patch-after=1 --no-patch; do
+	"$IOPS" run ${mode:+"$mode"} --json -o sends.json -- /usr/bin/python3 -S sends.py
+	is "messages with control data $mode" "$? $(json sends.json '[(c["call"], c["all"]["operations"], c["all"]["bytes"]) for c in j["by"]["call"] if c["call"] in ("sendmsg", "recvfrom")]')" "0 [('sendmsg', 1010, 5050), ('recvfrom', 1010, 5050)]"
+	[ "$mode" = --no-patch ] || ok "... do not stop who sends them: $(cat sends) times in 1,000 $mode" test "$(cat sends)" -lt 100
 done
 plan
