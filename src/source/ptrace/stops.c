@@ -19,6 +19,8 @@ enum { FEW_TASKS = 256 };
 
 static void go_on(struct tracer *t, struct task *k, int sig)
 {
+	if (k->state == TASK_QUEUED)
+		return; /* it stands elsewhere by now, which is yet to be looked at */
 	if (!task_leaves(t, k)) {
 		queue_resume(t, k, sig);
 	} else if (k->exiting ||
