@@ -146,4 +146,32 @@ for mode in "" --patch-after=1 --no-patch; do
 	is "messages with control data $mode" "$? $(json sends.json '[(c["call"], c["all"]["operations"], c["all"]["bytes"]) for c in j["by"]["call"] if c["call"] in ("sendmsg", "recvfrom")]')" "0 [('sendmsg', 1010, 5050), ('recvfrom', 1010, 5050)]"
 	[ "$mode" = --no-patch ] || ok "... do not stop who sends them: $(cat sends) times in 1,000 $mode" test "$(cat sends)" -lt 100
 done
+
+# A filter of its own comes while another thread is in pipe2: descriptors stay what they are.
+if [ "$(uname -m)" = x86_64 ]; then
+	for _ in 1 2 3 4 5 6; do
+		true | timeout 60 "$IOPS" run --json -o pairs.json -- "$HELP/pairs" pairs.out
+		echo "$? $(json pairs.json '[f["write"]["operations"] for f in j["by"]["file"] if f["path"] == "'"$DIR"'/pairs.out"]')"
+	done >pairs.all
+	is "pipes while a filter is put on" "$(sort -u pairs.all)" "0 [10]"
+fi
+
+# A call that fails does not tell what will be opened under its number.
+cat >late.py <<'EOP'
+import os
+def fails(call, *args):
+    try: call(*args)
+    except OSError: return
+    raise AssertionError
+zero = os.open("/dev/zero", os.O_RDONLY)
+for i in range(50):
+    os.read(zero, 8); os.dup2(zero, 20); fails(os.dup2, 99, 20); os.close(20)
+os.close(zero)
+fails(os.dup2, zero, 20); fails(os.read, zero, 1)
+late = os.open("late", os.O_RDONLY | os.O_CREAT); assert late == zero; os.read(late, 4)
+EOP
+for mode in "" --patch-after=1 --no-patch; do
+	"$IOPS" run ${mode:+"$mode"} --json -o late.json -- /usr/bin/python3 -S late.py
+	is "what has failed before is not the file's $mode" "$? $(json late.json '[(f["read"]["operations"], f["read"]["errors"]) for f in j["by"]["file"] if f["path"] and f["path"].endswith("/late")]')" "0 [(1, 0)]"
+done
 plan

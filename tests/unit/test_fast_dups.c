@@ -130,6 +130,25 @@ static void pairs(void **state)
 	assert_ops(paths, offsets, 4);
 }
 
+/* A task may write there what it likes: a path is not looked for behind such a record. */
+static void pairs_have_no_path(void **state)
+{
+	const uint64_t long_path = PATH_LEN, not_asked = UINT64_MAX;
+	struct fast_rec *rec = rig_begin(rig, 0, SYS_pipe, 1, 0);
+
+	(void)state;
+	rec->arg[2] = 6 | UINT64_C(7) << 32;
+	memcpy((uint8_t *)rec + R_NEW_LEN, &long_path, sizeof(long_path));
+	memcpy((uint8_t *)rec + R_NEW_STATX, &not_asked, sizeof(not_asked));
+	rig_done(rig, 0, rec);
+	made(1, SYS_close, 9, 6, 0, 0);
+	moved(2, SYS_read, 8, 6, 10);
+	drain_all(&rig->t);
+	assert_int_equal(rig->nops, 1);
+	assert_int_equal(rig->op[0].file, 0);
+	assert_int_equal(rig->nlost, 0);
+}
+
 /* Who of two came later cannot be told: then it is neither, until somebody is asked. */
 static void duplicates_at_once(void **state)
 {
@@ -179,6 +198,7 @@ int main(void)
 		TEST(duplicates),
 		TEST(duplicates_over),
 		TEST(pairs),
+		TEST(pairs_have_no_path),
 		TEST(duplicates_at_once),
 		TEST(freed_later),
 	};

@@ -34,7 +34,8 @@
 enum {
 	WATCH_US = 3000,
 	LOOK_EVERY = 64,      /* stops before the next look */
-	CHANGES = 32,         /* of who stops, among them: more if several run */
+	CHANGES = 32,         /* of who stops, among them: more if several run, */
+	SAMPLES = 4,          /* or if who stopped before mostly runs on */
 	BUSY_NS = 150 * 1000, /* mean time between stops that makes it worth while */
 	SLOW_NS = 30 * 1000,  /* between two stops: the tracee may have moved */
 	FEW = 10,             /* stops between two looks of the watchman */
@@ -52,9 +53,12 @@ struct place {
 	atomic_bool down, ended;
 	_Atomic uint64_t not_before_ns, stops;
 	_Atomic unsigned pause_ms;
-	pid_t lead;                 /* who stopped last, */
-	unsigned row, slow;         /* so often in a row, */
-	unsigned run, changes, cpu; /* and how often that was another one, of a run */
+	pid_t lead;         /* who stopped last, */
+	unsigned row, slow; /* so often in a row, */
+	/* Since the last look: stops, changes of who that was, and of some of these
+	 * whether the one before ran on. */
+	unsigned run, changes, samples, running;
+	unsigned cpu;
 	uint64_t since_ns, last_ns;
 	pid_t away, bound; /* who was sent off; who may not run where it might */
 	cpu_set_t home;    /* where that was */
@@ -214,14 +218,15 @@ void place_leave(struct place *p)
 
 /*
  * Whether so many stops came in a short time, and not of tasks that run beside each
- * other: those stop in turn, while one that a shell waits for stops time and again.
+ * other: those stop in turn, or while another one runs on; one that a shell waits for
+ * stops time and again, while that sleeps.
  */
 static void judge(struct place *p, pid_t tid, uint64_t now)
 {
 	bool busy = now - p->since_ns < (uint64_t)LOOK_EVERY * BUSY_NS * 4;
-	bool beside = p->changes > CHANGES;
+	bool beside = p->changes > CHANGES || p->running >= SAMPLES - 1;
 
-	p->run = p->changes = 0;
+	p->run = p->changes = p->samples = p->running = 0;
 	if (!busy || beside)
 		place_leave(p);
 	else if (p->down || now_ns() >= p->not_before_ns)
@@ -238,6 +243,8 @@ void place_look(struct place *p, pid_t tid, uint64_t now)
 	if (!p->run)
 		p->since_ns = now;
 	if (tid != p->lead) {
+		if (p->samples++ < SAMPLES)
+			p->running += process_state(p->lead, p->lead) == 'R';
 		p->lead = tid;
 		p->changes++;
 		p->row = p->slow = 0;

@@ -395,7 +395,9 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 		sought(t, k, c, r);
 	} else if (c->role != ROLE_DATA) {
 		bool dups = c->role == ROLE_FCNTL || c->role == ROLE_DUP_TO;
-		if (dups && !fdtrack_get(k->files, (int)r->arg[0]))
+		/* What has failed says nothing of what was there then, unlike /proc now.
+		 */
+		if (dups && r->result >= 0 && !fdtrack_get(k->files, (int)r->arg[0]))
 			history_of(t, k, (int)r->arg[0]);
 		if (c->role == ROLE_DUP_TO)
 			duped_to(t, k, c, r);

@@ -886,10 +886,12 @@ hook_new_kept:	/* from here to the next label: arguments are in the record */
 	movq	R_RESULT(%r11), %rax
 	testq	%rax, %rax
 	js	4f
-	movl	R_NR(%r11), %ecx
-	cmpb	$SHAPE_PAIR, SHAPES_AT(%rcx)
+	movl	R_NR(%r11), %ecx	/* what it is in the table may have changed since */
+	cmpl	$22, %ecx		/* pipe(2), pipe2(2) */
+	je	9f
+	cmpl	$293, %ecx
 	jne	8f
-	movq	R_ARG(%r11), %rcx
+9:	movq	R_ARG(%r11), %rcx
 	jmp	hook_pair_at
 hook_fault_pair:
 	movq	$-1, %rcx
@@ -898,15 +900,14 @@ hook_pair_at:
 	movq	(%rcx), %rcx
 hook_pair_end:
 	movq	%rcx, R_ARG+16(%r11)
-8:	movl	CTL(C_STATX), %esi
+	movl	%ecx, %eax		/* the first of both is asked for */
+8:	movl	%eax, CTL(C_STEP)
+	movl	CTL(C_STATX), %esi
 	testl	%esi, %esi
 	jz	3f
 	testl	$ASK_LATER, %esi
 	jnz	hook_late
-5:	movl	R_RESULT(%r11), %edi
-	movl	R_NR(%r11), %ecx
-	cmpb	$SHAPE_PAIR, SHAPES_AT(%rcx)
-	cmovel	R_ARG+16(%r11), %edi	/* the first of both */
+5:	movl	CTL(C_STEP), %edi
 	ask	hook_stat_sys
 	movq	R_ARG(%r11), %rdi
 	movq	R_ARG+24(%r11), %r10

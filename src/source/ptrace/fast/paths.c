@@ -449,6 +449,7 @@ void path_paired(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const uint64_t fds = r->arg[2];
 
 	memcpy(&one, r, sizeof(one));
+	memset(one.all + R_NEW_LEN, 0, sizeof(uint64_t)); /* they have no path */
 	one.all[R_NEW_PATH] = 0;
 	for (int i = 0; i < 2; i++) {
 		one.rec.result = (int)(fds >> 32 * i);
