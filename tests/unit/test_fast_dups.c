@@ -130,6 +130,27 @@ static void pairs(void **state)
 	assert_ops(paths, offsets, 4);
 }
 
+/* What is open already is no new one: somebody has written there meanwhile. */
+static void pairs_are_new(void **state)
+{
+	static const char *const paths[] = { "pipe:[78]", "" };
+	static const int64_t offsets[] = { OP_NO_OFFSET, OP_NO_OFFSET };
+	const struct fast_stat x = { .mode = S_IFIFO | 0600, .ino = 78 };
+	const int64_t got = 0;
+	struct fast_rec *rec;
+
+	(void)state;
+	rig_opened(rig, 0, 1, 2, 3, "/a");
+	rec = rig_begin(rig, 0, SYS_pipe2, 3, 0);
+	rec->arg[2] = 4 | UINT64_C(3) << 32;
+	memcpy((uint8_t *)rec + R_NEW_STATX, &got, sizeof(got));
+	memcpy((uint8_t *)rec + R_NEW_STAT, &x, sizeof(x));
+	rig_done(rig, 0, rec);
+	moved(1, SYS_write, 5, 4, 10);
+	moved(1, SYS_write, 6, 3, 10);
+	assert_ops(paths, offsets, 2);
+}
+
 /* A task may write there what it likes: a path is not looked for behind such a record. */
 static void pairs_have_no_path(void **state)
 {
@@ -198,6 +219,7 @@ int main(void)
 		TEST(duplicates),
 		TEST(duplicates_over),
 		TEST(pairs),
+		TEST(pairs_are_new),
 		TEST(pairs_have_no_path),
 		TEST(duplicates_at_once),
 		TEST(freed_later),

@@ -131,6 +131,8 @@ static void inherit_view(struct tracer *t, struct task *parent, struct task *chi
 static struct space *copy_space(
 	const struct tracer *t, const struct task *parent, const struct task *child)
 {
+	const uint64_t hooked = parent->slot.ctl ? parent->slot.ctl->began : 0,
+		       began = hooked > parent->entered ? hooked : parent->entered;
 	struct space *of = parent->space, *copy = space_copy(of);
 	bool threads = of->refs > 1 || of->threads || of->strangers;
 
@@ -138,7 +140,7 @@ static struct space *copy_space(
 		return copy;
 	if (threads && !is_ready(child->tid))
 		copy->state = SPACE_REFUSED;
-	else if (threads && of->changed >= parent->entered)
+	else if (threads && of->changed >= began)
 		patch_copied(copy, child->tid, hook_entrance(t->fast));
 	return copy;
 }

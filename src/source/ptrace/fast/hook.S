@@ -125,6 +125,7 @@ hook_wait:
 	cmpl	$SHAPE_EVENTS-0x100, %edx
 	je	hook_events
 	ja	hook_beyond
+hook_began:
 	rdtsc
 	shlq	$32, %rdx
 	orq	%rax, %rdx
@@ -146,9 +147,9 @@ hook_beyond:
 
 hook_child:	/* its gs leads to the slot of its parent, until its first stop */
 	cmpq	$56, CTL(C_RAX)
-	jne	hook_free		/* fork(2) */
+	jne	hook_began		/* fork(2) */
 	testq	$~0x13000ff, %rdi	/* but CLONE_PARENT_SETTID, _CHILD_SETTID, _CLEARTID */
-	jz	hook_free
+	jz	hook_began
 	jmp	hook_pass
 
 hook_space:	/* what is ours is not to be taken unseen: rival.c */

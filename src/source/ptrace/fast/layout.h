@@ -102,7 +102,7 @@
 #define SHAPE_SPARE   0x88 /* as free, but a mask is set without SIGSYS */
 #define SHAPE_DUPS    0x89 /* as free, but for what shape_returns() says of it */
 #define SHAPE_SPACE   0x8a /* ... unless what is ours may be among arguments 0 and 1 */
-#define SHAPE_CHILD   0x8b /* ... unless the child shares something with its parent */
+#define SHAPE_CHILD   0x8b /* as what waits, unless the child shares something with it */
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00
@@ -125,7 +125,7 @@
 #define C_RDI         0x78
 #define C_R10         0x80
 #define C_BUF         0x88 /* where fstat(2) of the program writes to */
-#define C_BEGAN       0x90 /* time stamp of what waits; 0: of nothing */
+#define C_BEGAN       0x90 /* time stamp of what waits, or makes a child; 0: of nothing */
 #define C_GUARD       0x98 /* where something is 0 once the tracer is dead */
 /* A ring of io_uring that it enters: its descriptor, -1: none; where a mapping of ours
  * has its parts; and where it is said how many answers are known. */

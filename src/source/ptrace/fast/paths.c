@@ -396,7 +396,8 @@ static uint32_t pathless_file(struct tracer *t, struct task *k, const struct sta
 	stat_of(x, &is);
 	int n = snprintf(
 		name, sizeof(name), "%s:[%llu]", kind, (unsigned long long)x->stx_ino);
-	return fdtab_file(t->fdtab, &k->fd, name, n, x->stx_mnt_id, &is);
+	/* On a mount of the kernel's own. */
+	return fdtab_file(t->fdtab, &k->fd, name, n, 0, &is);
 }
 
 /* A call has made a descriptor: what is it? */
@@ -438,7 +439,10 @@ void path_opened(struct tracer *t, struct task *k, const struct fast_rec *r,
 	ends_opened(t, k, r, &new, (int64_t)x.stx_size);
 }
 
-/* Two of them, of one file. */
+/*
+ * Two of them, of one file. A number that the kernel has just given was free before: what
+ * was not has been written there by another thread since, and is asked when it is used.
+ */
 void path_paired(struct tracer *t, struct task *k, const struct fast_rec *r,
 	const struct fast_call *c)
 {
@@ -452,7 +456,11 @@ void path_paired(struct tracer *t, struct task *k, const struct fast_rec *r,
 	memset(one.all + R_NEW_LEN, 0, sizeof(uint64_t)); /* they have no path */
 	one.all[R_NEW_PATH] = 0;
 	for (int i = 0; i < 2; i++) {
-		one.rec.result = (int)(fds >> 32 * i);
-		path_opened(t, k, &one.rec, c);
+		const int fd = (int)(fds >> 32 * i);
+		one.rec.result = fd;
+		if (fdtrack_get(k->files, fd))
+			fdtrack_close(t->fast->track, k->files, fd);
+		else
+			path_opened(t, k, &one.rec, c);
 	}
 }

@@ -129,6 +129,7 @@ int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	uint64_t flags = flags_of(k, r);
 	struct space *sp = k->space;
 
+	k->entered = fast_tsc();
 	/* Sites can be patched without breakpoints for the last time. */
 	if (flags & CLONE_THREAD)
 		return !sp->threads && !sp->undone && t->fast->after > 1 &&
