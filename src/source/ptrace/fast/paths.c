@@ -458,7 +458,7 @@ void path_paired(struct tracer *t, struct task *k, const struct fast_rec *r,
 	for (int i = 0; i < 2; i++) {
 		const int fd = (int)(fds >> 32 * i);
 		one.rec.result = fd;
-		if (fdtrack_get(k->files, fd))
+		if (fdtrack_get(k->files, fd) && !closes_before(t->fast, k, fd, r->t1))
 			fdtrack_close(t->fast->track, k->files, fd);
 		else
 			path_opened(t, k, &one.rec, c);

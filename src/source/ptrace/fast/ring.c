@@ -338,8 +338,9 @@ static bool frees(const struct fast *f, const struct task *k, int fd)
 	}
 }
 
-/* Likewise a call that is under way, or was a moment ago. */
-static bool closes_meanwhile(const struct fast *f, const struct task *k, int fd)
+/* Likewise a call that is under way, or was a moment ago; until: begun by then. */
+static bool closes_meanwhile(
+	const struct fast *f, const struct task *k, int fd, uint64_t until)
 {
 	for (unsigned i = 0; i < f->nringed; i++) {
 		const struct task *other = f->ringed[i];
@@ -350,7 +351,8 @@ static bool closes_meanwhile(const struct fast *f, const struct task *k, int fd)
 			slot_rec(&other->slot, slot_head(&other->slot, &sane));
 		uint32_t state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE);
 		if ((state == REC_BEGUN || state == REC_ENDED) &&
-			closes(r, fd, state == REC_BEGUN) && r->t0 > other->slot.ended)
+			closes(r, fd, state == REC_BEGUN) && r->t0 > other->slot.ended &&
+			r->t0 <= until)
 			return true;
 		if (frees(f, other, fd))
 			return true;
@@ -358,14 +360,9 @@ static bool closes_meanwhile(const struct fast *f, const struct task *k, int fd)
 	return false;
 }
 
-/* What fd is has been asked: whether that is what records that are still to come mean. */
-bool closes_by_now(const struct fast *f, const struct task *k, int fd)
-{
-	return closes_meanwhile(f, k, fd) || closes_later(f, k, fd);
-}
-
-/* Whether a record that is still to come frees fd: asking would be too late. */
-bool closes_later(const struct fast *f, const struct task *k, int fd)
+/* Likewise a record that is still to come. */
+static bool closes_then(
+	const struct fast *f, const struct task *k, int fd, uint64_t until)
 {
 	for (unsigned i = 0; i < f->nringed; i++) {
 		const struct task *other = f->ringed[i];
@@ -375,12 +372,30 @@ bool closes_later(const struct fast *f, const struct task *k, int fd)
 		uint64_t head = slot_head(&other->slot, &sane);
 		for (uint64_t at = other->slot.tail; at < head;) {
 			const struct fast_rec *r = slot_rec(&other->slot, at);
-			if (closes(r, fd, false))
+			if (closes(r, fd, false) && r->t0 <= until)
 				return true;
 			at += rec_size(f, r);
 		}
 	}
 	return false;
+}
+
+/* What fd is has been asked: whether that is what records that are still to come mean. */
+bool closes_by_now(const struct fast *f, const struct task *k, int fd)
+{
+	return closes_meanwhile(f, k, fd, UINT64_MAX) || closes_later(f, k, fd);
+}
+
+/* Whether what fd was may have been closed by then, although that is still to come. */
+bool closes_before(const struct fast *f, const struct task *k, int fd, uint64_t then)
+{
+	return closes_meanwhile(f, k, fd, then) || closes_then(f, k, fd, then);
+}
+
+/* Whether a record that is still to come frees fd: asking would be too late. */
+bool closes_later(const struct fast *f, const struct task *k, int fd)
+{
+	return closes_then(f, k, fd, UINT64_MAX);
 }
 
 /* Another descriptor stands for the same from its end on. */

@@ -138,6 +138,7 @@ typedef bool record_fn(
 bool records_later(const struct fast *f, record_fn *fn, void *arg, uint64_t *mark);
 bool closes_later(const struct fast *f, const struct task *k, int fd);
 bool closes_by_now(const struct fast *f, const struct task *k, int fd);
+bool closes_before(const struct fast *f, const struct task *k, int fd, uint64_t then);
 bool rec_dups(const struct fast_rec *r);
 bool rec_renames(const struct fast_rec *r);
 bool rec_exchanges(const struct fast_rec *r);
