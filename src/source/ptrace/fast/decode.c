@@ -337,6 +337,14 @@ static void paired(struct tracer *t, struct task *k, const struct fast_call *c,
 		path_paired(t, k, r, c);
 }
 
+/* The first descriptor of a call that has worked, if it is not known yet. Where one has
+ * failed there was none, perhaps, and /proc would tell what came later. */
+static void meet(struct tracer *t, struct task *k, const struct fast_rec *r)
+{
+	if (r->result >= 0 && !fdtrack_get(k->files, (int)r->arg[0]))
+		history_of(t, k, (int)r->arg[0]);
+}
+
 /*
  * Who has got that number from another call meanwhile may have come before or after:
  * then it is asked what is there.
@@ -348,6 +356,7 @@ static void duped_to(struct tracer *t, struct task *k, const struct fast_call *c
 
 	if (r->result < 0 || to == (int)r->arg[0])
 		return;
+	meet(t, k, r);
 	history_closed(t, k, to, r->t0);
 	bool contested = fdtrack_get(k->files, to);
 	decode_role(t, k, c, r->arg, r->result, r->t1);
@@ -393,17 +402,13 @@ bool decode_put(struct tracer *t, struct task *k, const struct fast_rec *r)
 		resized(t, k, c, r);
 	} else if (c->role == ROLE_SEEK) {
 		sought(t, k, c, r);
+	} else if (c->role == ROLE_DUP_TO) {
+		duped_to(t, k, c, r);
 	} else if (c->role != ROLE_DATA) {
-		bool dups = c->role == ROLE_FCNTL || c->role == ROLE_DUP_TO;
-		/* What has failed says nothing of what was there then, unlike /proc now.
-		 */
-		if (dups && r->result >= 0 && !fdtrack_get(k->files, (int)r->arg[0]))
-			history_of(t, k, (int)r->arg[0]);
-		if (c->role == ROLE_DUP_TO)
-			duped_to(t, k, c, r);
-		else
-			decode_role(t, k, c, r->arg, r->result,
-				c->role == ROLE_CLOSE ? r->t0 : r->t1);
+		if (c->role == ROLE_FCNTL)
+			meet(t, k, r);
+		decode_role(t, k, c, r->arg, r->result,
+			c->role == ROLE_CLOSE ? r->t0 : r->t1);
 	}
 	return true;
 }

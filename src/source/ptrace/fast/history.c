@@ -229,8 +229,9 @@ static bool copies(
 /* One that takes a descriptor of it away: what is done there later is to another file. */
 static bool frees(const struct task *k, const struct fast_rec *r, const struct fd_open *o)
 {
-	return (rec_closes(r) && may_be(k, (int)r->arg[0], o)) ||
-	       (rec_dups_to(r) && may_be(k, (int)r->arg[1], o));
+	const int fd = rec_frees(r, true);
+
+	return fd >= 0 && may_be(k, fd, o);
 }
 
 /* Which of its sides a record moves the position of this file by; 2: both or unclear. */

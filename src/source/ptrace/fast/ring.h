@@ -18,11 +18,6 @@ static inline uint32_t rec_nr(const struct fast_rec *r)
 	return __atomic_load_n(&r->nr, __ATOMIC_RELAXED);
 }
 
-static inline bool rec_closes(const struct fast_rec *r)
-{
-	return rec_nr(r) == 3; /* close(2): x86_64 alone has records */
-}
-
 /* dup2(2) and dup3(2). */
 static inline bool rec_dups_to(const struct fast_rec *r)
 {
@@ -140,6 +135,7 @@ bool closes_later(const struct fast *f, const struct task *k, int fd);
 bool closes_by_now(const struct fast *f, const struct task *k, int fd);
 bool closes_before(const struct fast *f, const struct task *k, int fd, uint64_t then);
 bool rec_dups(const struct fast_rec *r);
+int rec_frees(const struct fast_rec *r, bool open);
 bool rec_renames(const struct fast_rec *r);
 bool rec_exchanges(const struct fast_rec *r);
 bool rec_links(const struct fast_rec *r);
