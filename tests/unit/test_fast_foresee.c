@@ -188,6 +188,57 @@ static void a_thread_may_be_late(void **state)
 	}
 }
 
+/* How many of the calls of a few functions of the C library have been met. */
+static unsigned met_by_many(struct texts *xs)
+{
+	const uintptr_t from = (uintptr_t)getpid, to = from + 0x60;
+	struct space here = { .refs = 1 };
+	uint64_t at[TEXT_MET];
+	unsigned n = 0;
+
+	assert_true(text_look(xs, &here, getpid(), from));
+	for (unsigned i = text_met_before(&here, from, at); i--;)
+		n += at[i] >= from && at[i] < to;
+	return n;
+}
+
+/* Whether it is told what many programs call, by a thread that has so long to begin with
+ * what all call. */
+static bool is_told(struct foresight *s, struct texts *xs, unsigned ms)
+{
+	enum { PATIENCE = 1000 };
+	unsigned waited = 0;
+
+	usleep(ms * 1000);
+	assert_false(foresee_often(s, xs)); /* nobody has asked for what all call */
+	foresee_give(s, xs);
+	assert_int_equal(met_by_many(xs), 0);
+	while (!foresee_often(s, xs) && waited++ < PATIENCE)
+		usleep(1000);
+	return foresee_often(s, xs);
+}
+
+static void what_many_call(void **state)
+{
+	enum { TRIES = 8 }; /* the other CPU may be busy */
+	bool told = false;
+
+	(void)state;
+	for (unsigned i = 0; i < TRIES && !told; i++) {
+		struct texts xs = { .nkept = 0 };
+		struct foresight *s = foresee_begin();
+		assert_false(foresee_often(NULL, &xs));
+		if (!s)
+			skip(); /* there is one CPU only */
+		told = is_told(s, &xs, 10 << i);
+		if (told) /* getpid(2), getuid(2) and the like */
+			assert_in_range(met_by_many(&xs), 3, 8);
+		foresee_free(s);
+		texts_fini(&xs);
+	}
+	assert_true(told);
+}
+
 /* A plan is kept as it is; one whose padding is another call's is none of ours. */
 static void plans_are_learnt(void **state)
 {
@@ -260,7 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(by_nobody),
 		cmocka_unit_test(by_a_thread_or_by_us), cmocka_unit_test(maps_stay),
 		cmocka_unit_test(before_threads), cmocka_unit_test(nothing_to_learn),
-		cmocka_unit_test(a_thread_may_be_late),
+		cmocka_unit_test(a_thread_may_be_late), cmocka_unit_test(what_many_call),
 		cmocka_unit_test(plans_are_learnt), cmocka_unit_test(nobody_wants_it),
 		cmocka_unit_test(one_cpu) };
 

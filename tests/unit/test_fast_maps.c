@@ -86,10 +86,46 @@ static void one_mapping(void **state)
 	maps_free(&asked);
 }
 
+/* Which is the first one from an address on, by asking for it, and where all are read;
+ * the same while they are held open. */
+static void from_an_address(void **state)
+{
+	struct maps all = { 0 }, held = { 0 };
+	struct mapping one, other, last;
+	uint64_t from = 0;
+
+	(void)state;
+	assert_int_equal(maps_of(&all, getpid()), 0);
+	maps_hold(&held, getpid());
+	assert_int_equal(held.held, getpid());
+	for (int i = 0; i < 3; i++, from = one.to) {
+		assert_int_equal(maps_from(&held, getpid(), from, &one), 0);
+		assert_true(one.from >= from);
+		assert_int_equal(maps_from(&all, getpid(), from, &other), 0);
+		same(&one, &other);
+		assert_int_equal(maps_at(&held, getpid(), one.from, &other), 0);
+		same(&one, &other);
+	}
+	assert_int_equal(maps_of(&held, getpid()), 0);
+	assert_int_equal(maps_from(&held, getpid(), 1, &last), 0);
+	maps_forget(&held);
+	assert_int_equal(maps_of(&held, getpid()), 0); /* from its beginning on */
+	assert_int_equal(maps_from(&held, getpid(), 1, &one), 0);
+	same(&one, &last);
+	const int fd = held.fd;
+	maps_let(&held);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), -1);
+	maps_let(&held);
+	maps_hold(&held, -1);
+	assert_int_equal(held.held, 0);
+	maps_free(&all);
+	maps_free(&held);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(all_mappings),
-		cmocka_unit_test(one_mapping) };
+		cmocka_unit_test(one_mapping), cmocka_unit_test(from_an_address) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * control.c - calls that are no I/O but change how tracing must go on
  */
 #include "early.h"
-#include "tracer.h"
+#include "program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -227,7 +227,7 @@ static bool enter_exec(struct tracer *t, struct task *k)
 {
 	bool at = !strcmp(syscalls[k->call.row].name, "execveat");
 
-	if (!at && k->process->started && program_is_missing(k))
+	if (!at && !k->execs && k->process->started && program_is_missing(k))
 		return false;
 	task_check(t, k);
 	control_look(t, k);
@@ -294,17 +294,9 @@ void control_leave(struct tracer *t, struct task *k, int64_t ret)
  */
 bool control_hands_over(struct tracer *t, struct task *k)
 {
-	char path[PROGRAM_PATH];
-	bool at = k->call.row >= 0 && !strcmp(syscalls[k->call.row].name, "execveat");
-	int depth = 0;
+	const char *name = k->call.row < 0 ? "" : syscalls[k->call.row].name;
+	bool at = !strcmp(name, "execveat");
 
-	if (t->filter || !geteuid() || k->call.row < 0 ||
-		(!at && strcmp(syscalls[k->call.row].name, "execve")) ||
-		program_path(k, at, path) < 0)
-		return false;
-	do
-		if (tracee_gains_rights(path))
-			return true;
-	while (++depth < PROGRAM_DEPTH && program_interpreter(k->tid, path));
-	return false;
+	return !t->filter && geteuid() && (at || !strcmp(name, "execve")) &&
+	       program_gains(k, at);
 }

@@ -1,7 +1,7 @@
 /*
  * program.c - which program an exec will run
  */
-#include "tracer.h"
+#include "program.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The file that an exec names, as a path that we can open too. 0 or -errno. */
 int program_path(const struct task *k, bool at, char full[PROGRAM_PATH])
 {
 	char path[PATH_MAX];
@@ -50,7 +49,6 @@ static char *interpreter(char *head, ssize_t n)
 	return name;
 }
 
-/* Replaces path; false if it is no script. */
 bool program_interpreter(pid_t tid, char path[PROGRAM_PATH])
 {
 	char line[256] = "";
@@ -69,7 +67,6 @@ static bool is_64(const char *head, ssize_t n)
 	       head[EI_CLASS] == ELFCLASS64;
 }
 
-/* Whether what runs in the end is of 64 bits: elf(5). What cannot be read may be. */
 bool program_is_64(pid_t tid, char path[PROGRAM_PATH])
 {
 	unsigned char head[EI_NIDENT] = { 0 };
@@ -81,25 +78,39 @@ bool program_is_64(pid_t tid, char path[PROGRAM_PATH])
 	       memcmp(head, ELFMAG, SELFMAG) || head[EI_CLASS] == ELFCLASS64;
 }
 
+bool program_gains(const struct task *k, bool at)
+{
+	char path[PROGRAM_PATH];
+	int depth = 0;
+
+	if (program_path(k, at, path) < 0)
+		return false;
+	do
+		if (tracee_gains_rights(path))
+			return true;
+	while (++depth < PROGRAM_DEPTH && program_interpreter(k->tid, path));
+	return false;
+}
+
 /*
  * Only on the task's own root mount. A path on another one may mean another file to us,
- * like /proc/self, or wait for a file system whose server is our tracee. -1: errno.
+ * like /proc/self, or wait for a file system whose server is our tracee. root: of the
+ * task. -1: errno.
  */
-static int open_near(pid_t tid, const char *path, uint64_t flags)
+static int open_near(int root, const char *path, uint64_t flags)
 {
 	struct open_how how = { .flags = flags | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_XDEV };
+
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+static int open_root(pid_t tid)
+{
 	char at[32];
 
 	snprintf(at, sizeof(at), "/proc/%d/root", tid);
-	int root = open(at, O_PATH | O_CLOEXEC);
-	if (root < 0)
-		return -1;
-	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
-	int err = errno;
-	close(root);
-	errno = err;
-	return fd;
+	return open(at, O_PATH | O_CLOEXEC);
 }
 
 /* The absolute path that an exec names. */
@@ -108,40 +119,47 @@ static bool path_of(const struct task *k, char path[PATH_MAX])
 	return task_string(k, k->call.arg[0], path, PATH_MAX) >= 0 && *path == '/';
 }
 
-/* Whether an exec will find nothing to read, as most of those along PATH. Only what is
- * certain. */
 bool program_is_missing(const struct task *k)
 {
 	char path[PATH_MAX];
-	int fd = path_of(k, path) ? open_near(k->tid, path, O_PATH) : 0;
+	int root = path_of(k, path) ? open_root(k->tid) : -1;
+	int fd = root < 0 ? 0 : open_near(root, path, O_PATH);
 	bool missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
 
 	if (fd > 0)
 		close(fd);
+	if (root >= 0)
+		close(root);
 	return missing;
 }
 
-/* Whether what an execve(2) runs in the end is of 64 bits, can be read, and is near: only
- * what is certain. */
-bool program_is_plain(const struct task *k)
+/* Of one file on the way, which is read on: more of them is in path then. */
+static bool look_at(int root, char path[PATH_MAX], struct program *p)
 {
-	char path[PATH_MAX], head[256];
-	int depth = 0;
+	char head[256];
+	int fd = open_near(root, path, O_RDONLY | O_NONBLOCK);
+	bool missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
+	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);
 
-	if (!path_of(k, path))
+	p->missing = missing && !p->depth;
+	if (fd >= 0)
+		close(fd);
+	head[n < 0 ? 0 : n] = 0;
+	const char *name = interpreter(head, n);
+	p->plain = !name && is_64(head, n);
+	if (!name || *name != '/')
 		return false;
-	while (depth++ < PROGRAM_DEPTH) {
-		int fd = open_near(k->tid, path, O_RDONLY | O_NONBLOCK);
-		ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);
-		if (fd >= 0)
-			close(fd);
-		head[n < 0 ? 0 : n] = 0;
-		const char *name = interpreter(head, n);
-		if (!name)
-			return is_64(head, n);
-		if (*name != '/')
-			return false;
-		snprintf(path, sizeof(path), "%s", name);
-	}
-	return false;
+	snprintf(path, PATH_MAX, "%s", name);
+	return true;
+}
+
+void program_look(const struct task *k, int root, struct program *p)
+{
+	char path[PATH_MAX];
+
+	*p = (struct program){ .missing = false };
+	if (root < 0 || !path_of(k, path))
+		return;
+	while (p->depth < PROGRAM_DEPTH && look_at(root, path, p))
+		p->depth++;
 }

@@ -60,8 +60,8 @@ void queue_resumed(struct tracer *t, struct task *k)
 /* ESRCH all over: a stopped task may be killed at any moment. Its end will be told. */
 void queue_resume(struct tracer *t, struct task *k, int sig)
 {
-	bool exit_wanted = k->call.row >= 0 || k->aside || k->again.on || k->early.on ||
-			   k->rest.on || (task_stops_always(k) && t->sink);
+	bool exit_wanted = (k->call.row >= 0 && !k->execs) || k->aside || k->again.on ||
+			   k->early.on || k->rest.on || (task_stops_always(k) && t->sink);
 
 	ptrace(exit_wanted ? PTRACE_SYSCALL : PTRACE_CONT, k->tid, 0, sig);
 	queue_resumed(t, k);

@@ -5,7 +5,7 @@
  * can be told from signals.
  */
 #include "early.h"
-#include "tracer.h"
+#include "fast/spawn.h"
 
 #include <errno.h>
 #include <linux/ptrace.h>
@@ -277,6 +277,7 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 	int trapped = sig == SIGSYS ? dispatch_trap(t, k) : 0;
 	k->met = false;
 	if (trapped) {
+		exec_begins(t, k);
 		if (trapped > 0)
 			go_on(t, k, 0);
 		return;
@@ -285,10 +286,16 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		stale_stop(t, k);
 		return;
 	}
+	trapped = signal_stops(sig) ? first_stopped(t, k) : 0;
+	if (trapped) {
+		if (trapped > 0)
+			go_on(t, k, 0);
+		return;
+	}
 	k->process->signals++;
 	fast_met(t, k, sig);
 	before_signal(t, k, sig);
-	trapped = t->fast ? fast_mend(t, k, sig) : 0;
+	trapped = !t->fast ? 0 : exec_stop(t, k, sig) ? 1 : fast_mend(t, k, sig);
 	if (trapped) {
 		if (trapped > 0)
 			go_on(t, k, 0);

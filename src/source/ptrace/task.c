@@ -542,6 +542,8 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 	}
 	fdtab_forget(t->fdtab, &k->fd);
 	k->call.row = -1;
+	k->execs = 0;
+	k->hurried = false;
 	k->rest.on = k->poked = k->exiting = k->distrusted = false;
 	k->early = (struct early){ .on = false };
 	k->again = (struct again){ .on = false };

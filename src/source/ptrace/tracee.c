@@ -138,17 +138,41 @@ int tracee_cpu(pid_t tid)
 	return p ? atoi(p + 1) : -1;
 }
 
-/* The first signals that wait for this very thread. How many, or -errno. */
-int tracee_waiting(pid_t tid, siginfo_t *info, int most)
+/* flags: PTRACE_PEEKSIGINFO_SHARED, or 0. */
+static int peek(pid_t tid, uint32_t flags, siginfo_t *info, int most)
 {
 	struct {
 		uint64_t off;
 		uint32_t flags;
 		int32_t nr;
-	} args = { .nr = most };
+	} args = { .flags = flags, .nr = most };
 	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info);
 
 	return n < 0 ? -errno : (int)n;
+}
+
+/* The first signals that wait for this very thread. How many, or -errno. */
+int tracee_waiting(pid_t tid, siginfo_t *info, int most)
+{
+	return peek(tid, 0, info, most);
+}
+
+/* Whether one of some signals waits, for the thread or its process: what cannot be told
+ * may be so. */
+bool tracee_pends(pid_t tid, uint64_t signals)
+{
+	enum { MOST = 8 };
+	siginfo_t info[MOST];
+
+	for (uint32_t shared = 0; shared <= PTRACE_PEEKSIGINFO_SHARED; shared++) {
+		int n = peek(tid, shared, info, MOST);
+		if (n < 0 || n == MOST)
+			return true;
+		while (n-- > 0)
+			if (signals & signal_bit(info[n].si_signo))
+				return true;
+	}
+	return false;
 }
 
 /* At the exit stop: whether it ends by that signal. */

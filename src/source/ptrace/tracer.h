@@ -222,6 +222,10 @@ struct task {
 	uint64_t act, old, asks_nr; /* its arguments and number */
 	uint64_t led, led_head;     /* from where, and where its ring was then */
 	uint64_t begins;            /* there, as its parent made it so */
+	uint64_t execs;             /* behind that which is being made: fast/exec.c */
+	bool hurried;               /* a signal came first: its next one stops */
+	uint64_t starts;            /* where it will begin by itself: fast/first.c */
+	bool raises;                /* handler_may_raise(), and nobody can change that */
 	bool waits;                 /* stands until all do that share its memory, */
 	bool runs_on;               /* but not while one of them needs it */
 	bool stopped_before;        /* has had its first stop, which wakes nobody */
@@ -364,6 +368,7 @@ uint32_t tracee_comm(struct names *names, pid_t tid);
 int tracee_cpu(pid_t tid);
 bool tracee_is_beside(pid_t tid);
 int tracee_waiting(pid_t tid, siginfo_t *info, int most);
+bool tracee_pends(pid_t tid, uint64_t signals);
 bool tracee_ends_by(pid_t tid, int sig);
 bool tracee_ignores(pid_t tid, int sig);
 int tracee_signals(pid_t tid, const int *sig, struct signal_state *s, unsigned n);
@@ -399,14 +404,6 @@ void task_interrupt(struct tracer *t, struct task *k, void *space);
 void tasks_free(struct tracer *t);
 void tasks_each(
 	struct tracer *t, void (*fn)(struct tracer *, struct task *, void *), void *arg);
-
-/* program.c: see there. */
-enum { PROGRAM_PATH = PATH_MAX + 64, PROGRAM_DEPTH = 5 };
-int program_path(const struct task *k, bool at, char full[PROGRAM_PATH]);
-bool program_interpreter(pid_t tid, char path[PROGRAM_PATH]);
-bool program_is_missing(const struct task *k);
-bool program_is_plain(const struct task *k);
-bool program_is_64(pid_t tid, char path[PROGRAM_PATH]);
 
 /* call.c: entry says whether the exit has to be seen too. */
 bool call_enter(struct tracer *t, struct task *k, const struct __ptrace_syscall_info *in);

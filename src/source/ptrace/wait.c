@@ -237,13 +237,14 @@ static int wait_ringed(struct tracer *t)
 {
 	struct fast *f = t->fast;
 	uint64_t now = tracer_now(t);
+	bool scans = now - t->scan_ns >= SCAN_SHARE * t->scan_cost_ns;
 
-	if (now - t->scan_ns >= SCAN_SHARE * t->scan_cost_ns) {
+	if (scans) {
 		int found = scan(t);
 		if (found)
 			return found < 0 ? found : 0;
 	}
-	if ((t->by_stops && spin(t)) || look_recent(t))
+	if ((t->by_stops && spin(t)) || (!scans && look_recent(t)))
 		return 0;
 	part(t, now);
 	/* Passes that stops have made count too: how fast do rings fill? */

@@ -280,15 +280,23 @@ static int met_around(struct tracer *t, struct task *k, const uint64_t *at, unsi
 }
 
 /*
- * At the stop of a call at that address: if it is the first one from its mapping, all
- * that others have met there. 0, or -ESRCH.
+ * At the stop of a call at that address that is not patched: if it is the first one from
+ * its mapping, all that others have met there; else, once, what many programs call. 0, or
+ * -ESRCH.
  */
 int ahead_of_code(struct tracer *t, struct task *k, uint64_t at)
 {
+	struct space *sp = k->space;
+
 	if (!is_alone(t, k))
 		return 0;
 	maps_forget(&t->fast->texts.maps); /* it has run since */
-	return met_around(t, k, &at, text_look(texts_of(t), k->space, k->tid, at));
+	if (text_look(texts_of(t), sp, k->tid, at))
+		return met_around(t, k, &at, 1);
+	if (sp->often || !foresee_often(t->foresight, texts_of(t)))
+		return 0;
+	sp->often = true;
+	return ahead_of_child(t, k);
 }
 
 /* At a stop that comes once the loader has done its work: the same in all of its files

@@ -265,6 +265,12 @@ static const short common[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS
 	SYS_set_robust_list, SYS_rseq, SYS_prlimit64, SYS_getrandom, SYS_write, SYS_lseek,
 	SYS_getdents64, SYS_rt_sigaction };
 
+/* What many do, near what nearly all do. */
+static const short frequent[] = { SYS_fcntl, SYS_ioctl, SYS_dup, SYS_dup2, SYS_pipe,
+	SYS_pipe2, SYS_getcwd, SYS_readlink, SYS_unlink, SYS_mkdir, SYS_umask, SYS_chmod,
+	SYS_faccessat2, SYS_statfs, SYS_fstatfs, SYS_statx, SYS_fadvise64, SYS_poll,
+	SYS_getrusage };
+
 static void want(bool wanted[NSHAPES], const short *call, size_t n)
 {
 	memset(wanted, 0, NSHAPES * sizeof(*wanted));
@@ -280,6 +286,11 @@ void fast_likely(bool wanted[NSHAPES])
 void fast_common(bool wanted[NSHAPES])
 {
 	want(wanted, common, sizeof(common) / sizeof(*common));
+}
+
+void fast_frequent(bool wanted[NSHAPES])
+{
+	want(wanted, frequent, sizeof(frequent) / sizeof(*frequent));
 }
 
 /* Dispatched, a call that has to stop costs more than below a filter. */

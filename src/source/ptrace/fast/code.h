@@ -63,8 +63,11 @@ void stub_site(struct site *s);
 /* maps.c: of a task that stands still. */
 int maps_of(struct maps *m, pid_t tid);
 int maps_at(struct maps *m, pid_t tid, uint64_t at, struct mapping *out);
+int maps_from(struct maps *m, pid_t tid, uint64_t at, struct mapping *out);
 bool maps_next(const struct maps *m, size_t *at, struct mapping *out);
 void maps_forget(struct maps *m);
+void maps_hold(struct maps *m, pid_t tid);
+void maps_let(struct maps *m);
 void maps_free(struct maps *m);
 
 /* text.c, search.c: of a task that stands still. 0, or -errno. */

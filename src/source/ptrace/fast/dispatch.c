@@ -18,6 +18,7 @@
  * second page: setup_orphan.
  */
 #include "../look.h"
+#include "spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -207,9 +208,8 @@ void dispatch_exec(struct tracer *t, struct task *k)
 		ptrace(PTRACE_INTERRUPT, k->tid, 0, 0);
 		return;
 	}
-	const bool can = k->space->dispatches && dispatch_on(t, k) == 0;
-	begun(t, k, can);
-	if (can)
+	begun(t, k, k->dispatched);
+	if (k->dispatched)
 		task_hook(t, k); /* it makes calls at once, as a thread does */
 }
 
@@ -447,9 +447,10 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	int ring = uring_stop(t, k, r->orig_rax, arg, r->rip - 2);
 	if (ring)
 		return ring;
-	const bool vain = spawn_is_vain(k, r);
+	struct program p;
+	const bool vain = spawn_is_vain(t, k, r, &p);
 	if (!vain && (r->orig_rax == SYS_execve || r->orig_rax == SYS_execveat))
-		return spawn_exec(t, k, r);
+		return spawn_exec(t, k, r, &p);
 	if (t->launch && r->orig_rax == SYS_arch_prctl)
 		return pass_arch(t, k, r);
 	if (r->orig_rax == SYS_rt_sigaction &&

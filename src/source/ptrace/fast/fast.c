@@ -5,7 +5,7 @@
  * go to is asked each time. From then on it is under a second filter, and so is all that
  * it runs: what changes descriptors stops too, once, where it is not hooked.
  */
-#include "../tracer.h"
+#include "spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,6 +85,8 @@ void fast_close(struct tracer *t)
 	free(f->seal.code);
 	texts_fini(&f->texts);
 	stand_forget(f);
+	if (f->slash)
+		close(f->slash);
 	ends_fini(f);
 	map_fini(&f->known);
 	rings_bury(&f->dead);
@@ -106,22 +108,6 @@ static bool is_ready(pid_t tid)
 
 	return tracee_read(tid, READY_AT, &word, sizeof(word)) == sizeof(word) &&
 	       word == READY;
-}
-
-/* Two processes may have one: then each asks whenever it needs it. */
-static void inherit_view(struct tracer *t, struct task *parent, struct task *child)
-{
-	child->fs = *fs_of(parent);
-	if (child->process == parent->process)
-		return;
-	child->fs.since = 0; /* it may have mounts of its own */
-	if (parent->process->apart)
-		child->fs.cwd = 0;
-	child->process->fs = child->fs;
-	if (same(parent->tid, child->tid, KCMP_FS)) {
-		path_part(t, parent);
-		path_part(t, child);
-	}
 }
 
 /*
@@ -172,7 +158,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	child->sealed = parent->sealed;
 	child->seen = parent->seen;
 	child->process->locked |= parent->process->locked;
-	inherit_view(t, parent, child);
+	path_inherit(t, parent, child);
 	bool shares = same(parent->tid, child->tid, KCMP_FILES);
 	bool copies = !shares && task_is_seen(t, parent);
 	if (!shares && spawn_is_plain(t, parent, child))
@@ -213,6 +199,7 @@ void fast_exec_begin(struct tracer *t, struct task *k, pid_t former)
 	if (!t->fast)
 		return;
 	drain_all(t);
+	stand_forget(t->fast); /* it is another memory from now on */
 	slot_give(t->fast, k);
 	if (caller)
 		slot_give(t->fast, caller);
@@ -231,7 +218,8 @@ void fast_exec(struct tracer *t, struct task *k)
 		k->space->locked = k->process->locked;
 	k->slotless = k->process->locked;
 	history_exec(t, k);
-	path_moved(k);
+	if (!k->seen) /* nor what it has done before */
+		path_moved(k);
 	dispatch_exec(t, k);
 }
 

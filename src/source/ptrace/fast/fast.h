@@ -172,6 +172,7 @@ struct space {
 	pid_t left[SPACE_LEFT]; /* tasks of it that were let go alone; 0: no more */
 	bool forked;            /* has made processes: a shell, perhaps */
 	bool threads;           /* is about to have some, or has had */
+	bool often;             /* foresee_often() has been asked for it */
 	bool dispatches;        /* its calls are dispatched, where there is no filter */
 	uint8_t own;      /* OWN_..., calls of which its hook makes something else */
 	bool strangers;   /* ran before us: who is not traced may run in it, too */
@@ -266,6 +267,7 @@ struct fast {
 	unsigned nlate;  /* there may be more than have room */
 	bool lates;      /* there may be some that others have */
 	uint64_t mounts; /* our own: namespaces(7); 0: not known yet */
+	int slash;       /* our own root, as a descriptor; 0: not yet */
 	uint32_t epoch;  /* of paths */
 	uint64_t epoch_since;
 	uint32_t unsure; /* the epoch before which names may be others without a record */
@@ -301,6 +303,7 @@ bool shape_asks(uint8_t shape);
 bool fast_may_dispatch(const struct syscall_set *want);
 void fast_likely(bool wanted[NSHAPES]);
 void fast_common(bool wanted[NSHAPES]);
+void fast_frequent(bool wanted[NSHAPES]);
 void fast_calls_index(struct fast *f, const struct syscall_set *want);
 void fast_calls_free(struct fast *f, const struct syscall_set *want);
 
@@ -316,6 +319,7 @@ bool fast_reads_code(void); /* or it has been said what is missing */
 int foresee_proof(struct foresight *s, char *why, size_t size); /* of both the above */
 void foresee_give(struct foresight *s, struct texts *xs);
 void foresee_threads(struct foresight *s, struct texts *xs); /* then, what they call */
+bool foresee_often(struct foresight *s, struct texts *xs); /* ... and many do; if known */
 void foresee_stop(struct foresight *s);
 void foresee_free(struct foresight *s);
 struct texts *texts_of(struct tracer *t);
@@ -426,7 +430,6 @@ void guard_free(struct guards *all, struct guard *g);
 
 /* stand.c: the state of a task before calls are made in its name. */
 struct stand;
-struct user_regs_struct;
 int mem_open(pid_t tid);
 int mem_write(int mem, uint64_t at, const void *from, size_t len);
 int stand_wait(struct tracer *t, struct task *k, int event, int request);
@@ -448,14 +451,18 @@ void stand_begun(struct task *k, struct stand *s);
 int stand_mem(struct fast *f, pid_t tid);
 void stand_forget(struct fast *f);
 
+/* gap.c: whether there is room for all that is ours; a place for its first stubs, near
+ * code, 0: none, or no room for all else; a free place for a page near code, 0: none. */
+bool gap_may_reserve(pid_t tid);
+uint64_t gap_first(struct tracer *t, const struct task *k, uint64_t near);
+uint64_t gap_near(struct maps *maps, pid_t tid, uint64_t near);
+
 /* setup.c */
-bool setup_may_reserve(pid_t tid);
-uint64_t setup_gap(struct tracer *t, const struct task *k, uint64_t near);
 void setup_ask(const struct task *k, struct user_regs_struct *r, uint64_t gap);
 int setup_fill(struct tracer *t, struct task *k);
 int setup_took(
 	struct tracer *t, struct task *k, const struct user_regs_struct *r, uint64_t gap);
-int setup_ready(struct tracer *t, struct task *k);
+int setup_ready(struct tracer *t, struct task *k, uint64_t start);
 int setup_drop(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near);
 void setup_close(struct tracer *t, struct task *k);
@@ -480,7 +487,6 @@ void patch_again(struct tracer *t, struct task *k, struct site *s);
 void patch_gone(struct task *k, const struct site *s);
 int patch_undo(struct tracer *t, struct task *k, uint64_t at);
 bool patch_moves(struct task *k, uint64_t nr, uint64_t from, uint64_t len);
-struct user_regs_struct;
 bool task_has_slot(const struct task *k, const struct user_regs_struct *r);
 bool task_take_slot(struct tracer *t, struct task *k, struct user_regs_struct *r);
 void task_hook(struct tracer *t, struct task *k);
@@ -543,22 +549,9 @@ int dispatch_on(const struct tracer *t, const struct task *k);
 void dispatch_off(const struct task *k);
 int dispatch_state(const struct task *k);
 
-/* pass.c, spawn.c: see there. */
+/* pass.c: see there. */
 int pass_call(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int pass_arch(struct tracer *t, struct task *k, struct user_regs_struct *r);
-bool spawn_is(const struct user_regs_struct *r);
-void spawn_refused(struct tracer *t, const struct task *k);
-bool spawn_is_vain(struct task *k, const struct user_regs_struct *r);
-int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r);
-int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r);
-bool spawn_may_pass(const struct task *k, const struct user_regs_struct *r);
-bool spawn_is_hooked(const struct user_regs_struct *r);
-void spawn_told(
-	const struct tracer *t, const struct task *parent, const struct task *child);
-void spawn_held(struct task *k);
-void spawn_born(struct task *k);
-bool spawn_is_plain(
-	const struct tracer *t, const struct task *parent, const struct task *child);
 
 /* ahead.c: 0, or -errno; after -ESRCH the task stands elsewhere. */
 int ahead_met(struct tracer *t, struct task *k, struct stand *st, uint64_t around);

@@ -4,10 +4,10 @@
  * At the stop of its exec there is nothing of ours in its memory, and no call can be made
  * in its name yet. So it begins with code of ours in the place of its own, which maps all
  * that is needed and ends in a breakpoint: the bytes are put back there, and the program
- * goes on to where it begins once what it has opened is closed, which takes another stop.
- * To make the calls one by one, with a stop for that, takes five.
+ * closes what it has opened and goes on to where it begins by itself. To make the calls
+ * one by one, with a stop for that, takes five.
  */
-#include "../tracer.h"
+#include "spawn.h"
 #include "text.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ static bool find_entry(struct tracer *t, struct task *k, uint64_t at, struct ent
 	if (!text_is_plain(texts_now(t), k->tid, at, at + e->len) ||
 		tracee_read(k->tid, at, e->own, e->len) != (ssize_t)e->len)
 		return false;
-	e->gap = setup_gap(t, k, at);
+	e->gap = gap_first(t, k, at);
 	return e->gap;
 }
 
@@ -85,14 +85,31 @@ static int take(struct tracer *t, struct task *k, struct stand *s,
 	sp->hooked = !err;
 	int took = setup_took(t, k, r, gap);
 	err = err ? err : took;
-	err = err ? err : setup_ready(t, k);
+	err = err ? err : setup_ready(t, k, s->regs.rip);
 	if (err)
 		return err;
 	sp->state = SPACE_READY;
-	path_moved(k);
 	path_start(t, k, AT_FDCWD);
 	text_look(texts_of(t), sp, k->tid, s->regs.rip);
 	return ahead_met(t, k, s, s->regs.rip) == -ESRCH ? -ESRCH : 0;
+}
+
+/*
+ * Where its calls do not stop it closes the descriptor by itself. No signal is handled
+ * by a program that has not begun. err: what has become of the rest. The same, or
+ * -ESRCH.
+ */
+static int let_start(struct tracer *t, struct task *k, struct stand *s,
+	struct user_regs_struct *r, int err)
+{
+	k->dispatched = !err && dispatch_on(t, k) == 0;
+	if (k->dispatched) {
+		k->starts = s->regs.rip;
+		s->regs.rip = spawn_at(setup_start);
+		s->regs.r12 = r->r12;
+		return 0;
+	}
+	return k->space->hooked && setup_drop(t, k, r) == -ESRCH ? -ESRCH : err;
 }
 
 static bool may(struct tracer *t, const struct task *k)
@@ -103,42 +120,100 @@ static bool may(struct tracer *t, const struct task *k)
 	       k->process->started && !k->held_back && !k->seized && !task_leaves(t, k);
 }
 
-/*
- * At the stop of an exec. false: nothing was done, and it is to be asked again where the
- * program begins. After true its space is ready, or refused, and it stands there.
- */
-bool first_begin(struct tracer *t, struct task *k)
+/* Whether it has begun, from a stop where all is known. */
+static bool begin(struct tracer *t, struct task *k, struct stand *s)
 {
 	struct user_regs_struct r;
 	struct entry e;
-	struct stand s;
 
-	if (!may(t, k) || !handler_may_raise(t, k) || stand_begin(t, k, &s) < 0)
+	if (!is_new(&s->regs) || !find_entry(t, k, s->regs.rip, &e))
 		return false;
-	if (!is_new(&s.regs) || !find_entry(t, k, s.regs.rip, &e)) {
-		stand_same(k, &s);
-		return false;
-	}
 	k->space->state = SPACE_REFUSED;
 	if (!task_is_seen(t, k))
 		history_begin(t, k, NULL, false);
 	history_take_stock(t, k);
-	r = s.entry;
+	r = s->entry;
 	setup_ask(k, &r, e.gap);
 	r.r12 = (uint64_t)-1; /* no descriptor yet */
 	k->space->calm = true;
 	int err = run_entry(t, k, &e, &r);
-	s.regs.rax = s.regs.orig_rax = 0;
+	s->regs.rax = s->regs.orig_rax = 0;
 	if (!err)
-		err = take(t, k, &s, &r, e.gap);
-	const int dropped = k->space->hooked && err != -ESRCH ? setup_drop(t, k, &r) : 0;
-	err = dropped == -ESRCH ? dropped : err;
+		err = take(t, k, s, &r, e.gap);
+	if (err != -ESRCH)
+		err = let_start(t, k, s, &r, err);
 	k->space->calm = false;
 	k->space->dispatches = !err;
 	if (err == -ESRCH)
 		return true;
 	if (err)
 		fast_left(t, k, "has no room for it");
-	stand_begun(k, &s);
+	stand_begun(k, s);
 	return true;
+}
+
+/*
+ * At the stop of an exec. false: nothing was done, and it is to be asked again where the
+ * program begins. After true its space is ready, or refused, and it stands there, or just
+ * before it if its calls are dispatched.
+ */
+bool first_begin(struct tracer *t, struct task *k)
+{
+	struct maps *maps = &t->fast->texts.maps;
+	const bool known = k->raises;
+	struct stand s;
+
+	k->raises = false;
+	if (!may(t, k) || !(known ? handler_may_still(k) : handler_may_raise(t, k)) ||
+		stand_begin(t, k, &s) < 0)
+		return false;
+	maps_hold(maps, k->tid);
+	const bool begun = begin(t, k, &s);
+	maps_let(maps);
+	if (!begun)
+		stand_same(k, &s);
+	return begun;
+}
+
+/* Where it is about to begin by itself. */
+static bool is_starting(const struct user_regs_struct *r)
+{
+	return r->rip >= spawn_at(setup_start) && r->rip < spawn_at(setup_start_end);
+}
+
+/* A place to begin from, as the kernel makes it. */
+static void renew(struct user_regs_struct *r, uint64_t at)
+{
+	enum { IF = 0x200 };
+
+	*r = (struct user_regs_struct){ .rip = at,
+		.rsp = r->rsp,
+		.cs = r->cs,
+		.ss = r->ss,
+		.gs_base = r->gs_base,
+		.eflags = IF,
+		.orig_rax = (uint64_t)-1 };
+}
+
+/*
+ * At the stop of a signal that stops its group: others may look at it then, and are to
+ * find a program that begins. 1: so it does, and the signal comes once more; 0: it had
+ * begun; -ESRCH: the task stands elsewhere.
+ */
+int first_stopped(struct tracer *t, struct task *k)
+{
+	const uint64_t at = k->starts;
+	struct user_regs_struct r;
+	struct stand s;
+
+	k->starts = 0;
+	if (!at || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0 || !is_starting(&r) ||
+		stand_begin(t, k, &s) < 0)
+		return 0;
+	r = s.entry;
+	if (r.rip < spawn_at(setup_start_shut) && setup_drop(t, k, &r) == -ESRCH)
+		return -ESRCH;
+	renew(&s.regs, at);
+	k->restop = true;
+	return stand_same(k, &s) ? 0 : 1;
 }

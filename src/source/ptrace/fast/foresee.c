@@ -22,6 +22,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +40,9 @@ struct foresight {
 	atomic_bool looks, enough;
 	sem_t looked;
 	struct texts more; /* with what threads call */
+	atomic_bool knows;
+	bool told;
+	struct texts often; /* with what many programs call */
 };
 
 /* Where the loader is in our own memory; 0: we have none. */
@@ -54,16 +58,39 @@ static uint64_t loader_code(void)
  * behind its beginning: around read(2) and mmap(2) most of it, among others; elsewhere a
  * few calls that are all common. A site costs each start half of what a stop does.
  */
-static const struct {
+struct part {
 	void *function;
 	uint16_t before, behind;
 	bool all;
-} library[] = {
-	{ (void *)read, 0x2000, 0x6000, false }, { (void *)mmap, 0x2000, 0x6000, false },
-	{ (void *)sigaction, 0, 0x200, true }, { (void *)getrandom, 0, 0x80, true },
+};
+static const struct part library[] = {
+	{ (void *)read, 0x2000, 0x6000, false },
+	{ (void *)mmap, 0x2000, 0x6000, false },
+	{ (void *)sigaction, 0, 0x200, true },
+	{ (void *)getrandom, 0, 0x80, true },
 	{ (void *)tcgetattr, 0, 0x80, true },    /* stdio */
 	{ (void *)pthread_once, 0xb0, 0, true }, /* setlocale(3) */
+	{ (void *)_exit, 0, 0x80, true },
 };
+
+/*
+ * And what many programs call, each of them some of it. Who makes a call that nobody has
+ * made yet, and is no such program, loses by it about as much as another stop takes.
+ */
+static const struct part frequent[] = {
+	{ (void *)read, 0x2000, 0x6000, false },
+	{ (void *)getpid, 0, 0xc0, true }, /* getuid(2) and the like */
+	{ (void *)uname, 0, 0x140, true }, /* wait4(2) */
+};
+
+static void foresee_parts(struct texts *xs, struct space *here, const struct part *p,
+	unsigned n, const bool wanted[NSHAPES])
+{
+	for (; n--; p++)
+		text_foresee(xs, here, (uintptr_t)p->function, p->before, p->behind,
+			p->all ? NULL : wanted);
+	maps_forget(&xs->maps);
+}
 
 static void foresee(struct texts *xs)
 {
@@ -72,10 +99,16 @@ static void foresee(struct texts *xs)
 
 	fast_common(common);
 	text_foresee(xs, &here, loader_code(), UINT64_MAX, UINT64_MAX, common);
-	for (unsigned i = 0; i < sizeof(library) / sizeof(*library); i++)
-		text_foresee(xs, &here, (uintptr_t)library[i].function, library[i].before,
-			library[i].behind, library[i].all ? NULL : common);
-	maps_forget(&xs->maps);
+	foresee_parts(xs, &here, library, sizeof(library) / sizeof(*library), common);
+}
+
+static void foresee_frequent(struct texts *xs)
+{
+	struct space here = { .refs = 1 };
+	bool often[NSHAPES];
+
+	fast_frequent(often);
+	foresee_parts(xs, &here, frequent, sizeof(frequent) / sizeof(*frequent), often);
 }
 
 /* Nearly all of it is from the C library. */
@@ -116,6 +149,8 @@ static void *work_ahead(void *arg)
 	struct foresight *s = arg;
 
 	if (work(s)) {
+		foresee_frequent(&s->often);
+		atomic_store(&s->knows, true);
 		atomic_store(&s->looks, true);
 		foresee_all(&s->more, &s->enough);
 		sem_post(&s->looked);
@@ -159,6 +194,7 @@ static void forget(struct foresight *s)
 	sem_destroy(&s->done);
 	sem_destroy(&s->looked);
 	texts_fini(&s->texts);
+	texts_fini(&s->often);
 	texts_fini(&s->more);
 	free(s);
 }
@@ -243,6 +279,15 @@ void foresee_threads(struct foresight *s, struct texts *xs)
 	if (s && !atomic_exchange(&s->enough, true) && atomic_load(&s->looks) &&
 		await_soon(&s->looked))
 		texts_learn(xs, &s->more);
+}
+
+bool foresee_often(struct foresight *s, struct texts *xs)
+{
+	if (!s || !s->given || !atomic_load(&s->knows))
+		return false;
+	if (!s->told)
+		texts_learn(xs, &s->often);
+	return s->told = true;
 }
 
 void foresee_free(struct foresight *s)

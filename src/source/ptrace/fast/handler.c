@@ -34,6 +34,15 @@ bool handler_may_raise(struct tracer *t, const struct task *k)
 	       !handler_is_odd(mask);
 }
 
+/* Of one that was alone when it was asked about, and has run another program since:
+ * signals that wait are all that can be new. */
+bool handler_may_still(const struct task *k)
+{
+	const uint64_t ours = sigsys | signal_bit(SIGTRAP);
+
+	return !tracee_pends(k->tid, ours);
+}
+
 static int set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action,
 	uint64_t old)
 {

@@ -18,6 +18,7 @@ int fault_undo(struct tracer *t, struct task *k, int sig);
 
 /* handler.c */
 bool handler_may_raise(struct tracer *t, const struct task *k);
+bool handler_may_still(const struct task *k);
 int handler_own(struct tracer *t, struct task *k, const uint64_t act[4]);
 int handler_set(struct tracer *t, struct task *k, const struct stand *s, uint64_t action);
 int handler_give_back(struct tracer *t, struct task *k, const struct stand *s);

@@ -975,7 +975,8 @@ hook_end:
 	.globl setup_code, setup_named, setup_trap, setup_barrier, setup_barrier_trap
 	.globl setup_map, setup_map_trap, setup_unmap, setup_unmap_trap, setup_shut
 	.globl setup_ring_code, setup_ring_trap
-	.globl setup_shut_trap, setup_filter, setup_filter_trap, setup_orphan, setup_end
+	.globl setup_shut_trap, setup_start, setup_start_shut, setup_start_end
+	.globl setup_exec, setup_exec_trap, setup_filter, setup_filter_trap, setup_orphan, setup_end
 
 setup_code:
 	movl	$NAME_AT, %edi
@@ -1084,16 +1085,42 @@ setup_ring_code:
 1:	part	%r15, 0x10000000, %r12	/* IORING_OFF_SQES */
 	trap	setup_ring_trap
 
-setup_shut:
+.macro shut
 	movl	$3, %eax		/* close(r12) */
 	movl	%r12d, %edi
 	syscall
+.endm
+
+.macro populate
 	movl	$28, %eax		/* madvise(SLOTS_AT, ..., MADV_POPULATE_WRITE), where that is */
 	movl	$SLOTS_AT, %edi
 	movl	$RING_FROM+FIRST_USED, %esi
 	movl	$23, %edx
 	syscall
+.endm
+
+setup_shut:
+	shut
+	populate
 	trap	setup_shut_trap
+
+/* A new program: to its first instruction, with registers and flags as the kernel has
+   them there. */
+setup_start:
+	shut
+setup_start_shut:
+	populate
+	xorl	%ecx, %ecx
+	xorl	%edx, %edx
+	xorl	%esi, %esi
+	xorl	%edi, %edi
+	xorl	%r11d, %r11d
+	xorl	%r12d, %r12d
+	movl	$0x200, %eax
+	sahf
+	movl	$0, %eax
+	jmpq	*START_AT
+setup_start_end:
 
 /* r12: SECCOMP_FILTER_FLAG_*; r13, r14: what came of the first program and the second. */
 setup_filter:
@@ -1132,6 +1159,12 @@ setup_filter:
 	syscall
 	movq	%rax, %r14
 3:	trap	setup_filter_trap
+
+/* An exec, in the registers of the program: who comes back from it has not run it. */
+setup_exec:
+	syscall
+setup_exec_trap:
+	int3
 
 /*
  * The handler of SIGSYS while calls are dispatched. The tracer keeps the signal from it,

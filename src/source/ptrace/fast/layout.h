@@ -37,6 +37,7 @@
 #define NAME_AT       (TABLES_AT + 0x208)
 #define READY_AT      (TABLES_AT + 0x240) /* set when all is in place */
 #define READY         0x79646165722d7069
+#define START_AT      (TABLES_AT + 0x248) /* where a new program begins */
 #define ACTION_AT     (TABLES_AT + 0x280) /* struct sigaction: our handler of SIGSYS, */
 #define OWN_AT        (TABLES_AT + 0x2c0) /* and what there is without us: none, or SIG_IGN */
 /* Programs of filters, the first and the second: struct sock_fprog, length 0 if there is
@@ -288,8 +289,9 @@ extern const uint8_t hook_code[], hook_free_again[], hook_free[], hook_free_sys[
 extern const uint8_t setup_entry[], setup_entry_go[], setup_entry_end[], setup_named[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],
-	setup_shut_trap[], setup_filter[], setup_filter_trap[], setup_orphan[],
-	setup_ring_code[], setup_ring_trap[], setup_end[];
+	setup_shut_trap[], setup_start[], setup_start_shut[], setup_start_end[],
+	setup_exec[], setup_exec_trap[], setup_filter[], setup_filter_trap[],
+	setup_orphan[], setup_ring_code[], setup_ring_trap[], setup_end[];
 #endif
 
 #endif

@@ -123,6 +123,8 @@ void fast_forget(struct tracer *t, struct task *k)
 	ends_died(t, k);
 	life_leave_seek(k);
 	slot_give(t->fast, k);
+	if (t->fast->mem.of == k->tid)
+		stand_forget(t->fast);
 	life_leave_space(k);
 	history_end(t, k);
 }

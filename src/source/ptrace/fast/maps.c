@@ -44,10 +44,44 @@ static int more_room(struct maps *m)
 	return 0;
 }
 
+static int open_maps(pid_t tid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A task that stands will be asked for several times: until maps_let(), which is to come
+ * before it runs another program. */
+void maps_hold(struct maps *m, pid_t tid)
+{
+	m->fd = open_maps(tid);
+	m->held = m->fd < 0 ? 0 : tid;
+}
+
+void maps_let(struct maps *m)
+{
+	if (m->held)
+		close(m->fd);
+	m->held = 0;
+}
+
+static int take(const struct maps *m, pid_t tid)
+{
+	return m->held != tid ? open_maps(tid) : lseek(m->fd, 0, SEEK_SET) ? -EIO : m->fd;
+}
+
+static void give(const struct maps *m, int fd)
+{
+	if (!m->held || fd != m->fd)
+		close(fd);
+}
+
 /* Read them, unless they are known. 0 or -errno. */
 int maps_of(struct maps *m, pid_t tid)
 {
-	char path[32];
 	ssize_t n;
 	int err;
 
@@ -55,17 +89,16 @@ int maps_of(struct maps *m, pid_t tid)
 		return 0;
 	m->len = 0;
 	m->of = tid;
-	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = take(m, tid);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	do {
 		err = more_room(m);
 		n = err ? 0 : read(fd, m->text + m->len, m->cap - m->len - 1);
 		m->len += n > 0 ? n : 0;
 	} while (n > 0);
 	err = err ? err : n < 0 ? -errno : m->len ? 0 : -ESRCH;
-	close(fd);
+	give(m, fd);
 	if (err)
 		m->len = 0;
 	else
@@ -120,13 +153,14 @@ bool maps_next(const struct maps *m, size_t *at, struct mapping *out)
 	return true;
 }
 
-/* The mapping around an address, of those that have been read. 0 or -EFAULT. */
+/* The mapping around an address, or the first one above, of those that have been read. 0
+ * or -EFAULT. */
 static int find_read(const struct maps *m, uint64_t at, struct mapping *out)
 {
 	size_t next = 0;
 
 	while (maps_next(m, &next, out))
-		if (at >= out->from && at < out->to)
+		if (at < out->to)
 			return 0;
 	return -EFAULT;
 }
@@ -139,12 +173,13 @@ struct query {
 	uint64_t name, build_id;
 };
 #define QUERY _IOWR('f', 17, struct query)
-enum { QUERY_READ = 1, QUERY_WRITE = 2, QUERY_EXEC = 4, QUERY_SHARED = 8 };
+enum { QUERY_READ = 1, QUERY_WRITE = 2, QUERY_EXEC = 4, QUERY_SHARED = 8, OR_NEXT = 16 };
 
 /* -ENOTTY: the kernel cannot be asked. */
 static int ask(struct maps *m, int fd, uint64_t at, struct mapping *out)
 {
 	struct query q = { .size = sizeof(q),
+		.flags = OR_NEXT,
 		.at = at,
 		.name_size = sizeof(m->name),
 		.name = (uintptr_t)m->name };
@@ -165,21 +200,27 @@ static int ask(struct maps *m, int fd, uint64_t at, struct mapping *out)
 	return 0;
 }
 
-/* The one around an address. 0, -EFAULT if there is none, or another -errno. */
-int maps_at(struct maps *m, pid_t tid, uint64_t at, struct mapping *out)
+/* The one around an address, or the first one above. 0, -EFAULT if there is none, or
+ * another -errno. */
+int maps_from(struct maps *m, pid_t tid, uint64_t at, struct mapping *out)
 {
-	char path[32];
-
 	if (m->len && m->of == tid)
 		return find_read(m, at, out);
-	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = take(m, tid);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	int err = ask(m, fd, at, out);
-	close(fd);
+	give(m, fd);
 	if (err != -ENOTTY)
 		return err;
 	err = maps_of(m, tid);
 	return err ? err : find_read(m, at, out);
+}
+
+/* The one around an address. Likewise. */
+int maps_at(struct maps *m, pid_t tid, uint64_t at, struct mapping *out)
+{
+	int err = maps_from(m, tid, at, out);
+
+	return err ? err : at < out->from ? -EFAULT : 0;
 }

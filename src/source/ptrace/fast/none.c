@@ -8,6 +8,7 @@
 #include "../aio.h"
 #include "../look.h"
 #include "../uring.h"
+#include "spawn.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -170,6 +171,27 @@ bool fast_uncounted(struct tracer *t, struct task *k)
 }
 
 int fast_mend(struct tracer *t, struct task *k, int sig)
+{
+	(void)t;
+	(void)k;
+	(void)sig;
+	return false;
+}
+
+int first_stopped(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+	return 0;
+}
+
+void exec_begins(struct tracer *t, struct task *k)
+{
+	(void)t;
+	(void)k;
+}
+
+bool exec_stop(struct tracer *t, struct task *k, int sig)
 {
 	(void)t;
 	(void)k;

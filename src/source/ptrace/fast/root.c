@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/kcmp.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
@@ -132,6 +133,28 @@ uint64_t mounts_of(struct tracer *t, struct task *k)
 	return is_own(t, k) ? fs_of(k)->mounts : 0;
 }
 
+/* Two processes may have one: then each asks whenever it needs it. */
+void path_inherit(struct tracer *t, struct task *parent, struct task *child)
+{
+	/* One that the hook has made has the mounts of its parent. */
+	const bool hooked = parent->slot.ctl && parent->slot.ctl->began;
+
+	if (hooked)
+		root_of(t, parent);
+	child->fs = *fs_of(parent);
+	if (child->process == parent->process)
+		return;
+	if (!hooked)
+		child->fs.since = 0;
+	if (parent->process->apart)
+		child->fs.cwd = 0;
+	child->process->fs = child->fs;
+	if (!syscall(SYS_kcmp, parent->tid, child->tid, KCMP_FS, 0, 0)) {
+		path_part(t, parent);
+		path_part(t, child);
+	}
+}
+
 /* A path that is below its root, from there; NULL: it is not. */
 static const char *inside(struct tracer *t, const struct fs_view *v, const char *full)
 {
@@ -156,6 +179,26 @@ static int open_root(struct tracer *t, struct task *k)
 		fd = open(at, FLAGS);
 	}
 	return fd < 0 ? -errno : fd;
+}
+
+/* The root of a task, until root_give(); or -errno. */
+int root_take(struct tracer *t, struct task *k)
+{
+	enum { FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC };
+
+	if (is_own(t, k))
+		return open_root(t, k);
+	if (!t->fast->slash)
+		t->fast->slash = open("/", FLAGS);
+	if (t->fast->slash < 0)
+		t->fast->slash = 0;
+	return t->fast->slash ? t->fast->slash : open_root(t, k);
+}
+
+void root_give(const struct tracer *t, int root)
+{
+	if (root >= 0 && root != t->fast->slash)
+		close(root);
 }
 
 /*

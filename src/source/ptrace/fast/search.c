@@ -263,6 +263,8 @@ static void learn(struct text *to, struct text *from)
 		to->changed.tv_nsec != from->changed.tv_nsec)
 		return;
 	elf_learn(to->elf, from->elf);
+	for (unsigned i = 0; i < from->nmet; i++)
+		meet(to, from->met[i]);
 	if (to->searched || !from->searched)
 		return;
 	free(to->call);

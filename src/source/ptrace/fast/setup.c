@@ -17,14 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <unistd.h>
 
 #define IN_SETUP(label) (SETUP_AT + (uint64_t)((label)-setup_code))
-
-enum { STUB_REACH = 0x70000000 };
 
 /*
  * A breakpoint where its signal is ignored would set that back to its default, and where
@@ -67,41 +64,6 @@ static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		err = stand_wait(t, k, event, request);
 	}
 	return err;
-}
-
-/*
- * How far from what lies below: that may be to grow. Where there is a lot of room it may
- * be the program with its heap, brk(2), which grows to any size.
- */
-static uint64_t distance(uint64_t room)
-{
-	const uint64_t gib = UINT64_C(1) << 30;
-
-	return room > 4 * gib ? gib : 0x20000;
-}
-
-/* A free place for a page near code. 0: none. */
-static uint64_t find_gap(struct maps *maps, pid_t tid, uint64_t near)
-{
-	uint64_t end = 0x10000, best = 0, best_far = STUB_REACH;
-	struct mapping m;
-	size_t next = 0;
-
-	if (maps_of(maps, tid) < 0)
-		return 0;
-	for (; maps_next(maps, &next, &m); end = m.to) {
-		if (m.from < end + 0x40000)
-			continue;
-		uint64_t lo = end + distance(m.from - end), hi = m.from - 0x20000;
-		uint64_t at = near < lo ? lo : near > hi ? hi : near;
-		at &= ~UINT64_C(0xfff);
-		uint64_t far = at > near ? at - near : near - at;
-		if (far < best_far && (at < WINDOW_AT || at >= WINDOW_END)) {
-			best = at;
-			best_far = far;
-		}
-	}
-	return best;
 }
 
 static int make_filter(
@@ -323,13 +285,13 @@ int setup_took(
 	return sp->rings ? 0 : -ENOMEM;
 }
 
-/* All is in place. 0, or -errno. */
-int setup_ready(struct tracer *t, struct task *k)
+/* All is in place. start: of a new program; 0: of none. 0, or -errno. */
+int setup_ready(struct tracer *t, struct task *k, uint64_t start)
 {
-	const uint64_t ready = READY;
+	const uint64_t ready[] = { READY, start };
 	int mem = stand_mem(t->fast, k->tid);
 
-	return mem < 0 ? mem : mem_write(mem, READY_AT, &ready, 8);
+	return mem < 0 ? mem : mem_write(mem, READY_AT, ready, sizeof(ready));
 }
 
 static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t gap)
@@ -342,45 +304,7 @@ static int map_slots(struct tracer *t, struct task *k, struct stand *s, uint64_t
 		return err;
 	int took = setup_took(t, k, &r, gap);
 	err = shut(t, k, &r);
-	return err < 0 ? err : took < 0 ? took : setup_ready(t, k);
-}
-
-/*
- * Hardly any of what the slots reserve is used, but all of it counts where the size of
- * address spaces is limited.
- */
-bool setup_may_reserve(pid_t tid)
-{
-	const uint64_t plenty = 4 * (WINDOW_END - WINDOW_AT);
-	unsigned long long pages = 0;
-	char path[32], line[128], limit[24] = "";
-
-	struct rlimit most;
-
-	/* It asks for privileges where the ids of users differ. */
-	if (!prlimit(tid, RLIMIT_AS, NULL, &most) && most.rlim_cur == RLIM_INFINITY)
-		return true;
-	snprintf(path, sizeof(path), "/proc/%d/limits", tid);
-	FILE *f = fopen(path, "re");
-	while (f && !*limit && fgets(line, sizeof(line), f))
-		sscanf(line, "Max address space %23s", limit);
-	if (f)
-		fclose(f);
-	if (!strcmp(limit, "unlimited"))
-		return true;
-	snprintf(path, sizeof(path), "/proc/%d/statm", tid);
-	f = fopen(path, "re");
-	bool known = f && fscanf(f, "%llu", &pages) == 1;
-	if (f)
-		fclose(f);
-	return known && strtoull(limit, NULL, 10) > pages * 4096 + plenty;
-}
-
-/* A place for its first stubs, near code; 0: there is none, or no room for all else. */
-uint64_t setup_gap(struct tracer *t, const struct task *k, uint64_t near)
-{
-	return setup_may_reserve(k->tid) ? find_gap(&t->fast->texts.maps, k->tid, near)
-					 : 0;
+	return err < 0 ? err : took < 0 ? took : setup_ready(t, k, 0);
 }
 
 bool space_may_begin(const struct tracer *t, const struct task *k)
@@ -404,7 +328,7 @@ int setup_space(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 	sp->state = SPACE_REFUSED;
 	if (!task_is_seen(t, k)) /* but for what calls in flight have left, it is empty */
 		history_begin(t, k, NULL, false);
-	uint64_t gap = setup_gap(t, k, near);
+	uint64_t gap = gap_first(t, k, near);
 	if (!gap)
 		return -ENOMEM;
 	int err = map_hook(t, k, s);
@@ -424,7 +348,7 @@ int setup_stubs(struct tracer *t, struct task *k, struct stand *s, uint64_t near
 {
 	struct user_regs_struct r = s->entry;
 
-	r.r14 = find_gap(&t->fast->texts.maps, k->tid, near);
+	r.r14 = gap_near(&t->fast->texts.maps, k->tid, near);
 	r.r15 = (uint64_t)STUB_PAGES * 4096;
 	if (!r.r14 || k->space->locked)
 		return -ENOMEM;

@@ -30,6 +30,7 @@ struct space *space_copy(struct space *of)
 	s->strays = of->strays;
 	s->own = of->own;
 	s->barrier = of->barrier;
+	s->often = of->often;
 	s->undone = of->undone;
 	s->lean = of->lean;
 	s->hits = of->hits;

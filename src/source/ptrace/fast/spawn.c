@@ -8,13 +8,14 @@
  * as long, if it is done for one program; but who runs little but such programs gets the
  * filter itself, and all its children inherit it.
  */
-#include "../tracer.h"
+#include "spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
+#include <unistd.h>
 
 /* After so many brief programs more of them are to be expected; a longer one loses by the
  * filter what so many of them gain. */
@@ -41,16 +42,15 @@ static bool is_of_command(
 }
 
 /* What may not be dispatched has the filter from its beginning. */
-static bool runs_filtered(
-	struct tracer *t, struct task *k, const struct user_regs_struct *r)
+static bool runs_filtered(struct tracer *t, struct task *k,
+	const struct user_regs_struct *r, const struct program *p)
 {
 	const struct process *maker = life_maker(t, k);
 
-	if ((maker && maker->refused) || !setup_may_reserve(k->tid) ||
+	if ((maker && maker->refused) || !gap_may_reserve(k->tid) ||
 		!handler_may_raise(t, k))
 		return true;
-	return !is_of_command(t, k, r) &&
-	       (r->orig_rax != SYS_execve || !program_is_plain(k));
+	return !p->plain && !is_of_command(t, k, r);
 }
 
 /* Where that cannot be it is as it was. 0 or -ESRCH. */
@@ -67,28 +67,64 @@ static int filter_first(struct tracer *t, struct task *k)
 	return 0;
 }
 
-/* Whether a call is an exec that will find nothing, as most of those along PATH. */
-bool spawn_is_vain(struct task *k, const struct user_regs_struct *r)
+/* Whether a call is an exec that will find nothing, as most of those along PATH. p: what
+ * it will find. */
+bool spawn_is_vain(struct tracer *t, struct task *k, const struct user_regs_struct *r,
+	struct program *p)
 {
+	*p = (struct program){ .missing = false };
 	if (r->orig_rax != SYS_execve || k->filtered)
 		return false;
 	k->call.arg[0] = r->rdi;
-	return program_is_missing(k);
+	int root = root_take(t, k);
+	program_look(k, root, p);
+	root_give(t, root);
+	return p->missing;
+}
+
+/* Whether a breakpoint is told, and nothing lost by it; and what stops before its calls
+ * need not. */
+static bool may_make(const struct tracer *t, const struct task *k, bool at)
+{
+	uint64_t mask;
+
+	return !k->space->locked && !k->rest.on && !k->early.on && !k->hurried &&
+	       !task_leaves(t, k) &&
+	       !ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) &&
+	       !(mask & signal_bit(SIGTRAP)) &&
+	       (t->filter || !geteuid() || !program_gains(k, at));
+}
+
+/* Where handler_may_raise(). 1: it is made when the task is resumed: exec.c; 0: it is to
+ * stop; -ESRCH: the task stands elsewhere. */
+static int make_exec(struct tracer *t, struct task *k, struct user_regs_struct *r)
+{
+	if (!may_make(t, k, r->orig_rax == SYS_execveat))
+		return 0;
+	drain_task(t, k);
+	k->entered = fast_tsc();
+	k->execs = r->rip;
+	k->raises = k->process->ntasks == 1;
+	r->rip = spawn_at(setup_exec);
+	r->rax = r->orig_rax;
+	r->orig_rax = -1;
+	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;
 }
 
 /* Before any other exec. Results as those of pass_call(). */
-int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r)
+int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r,
+	const struct program *p)
 {
 	k->call.arg[0] = r->rdi;
 	k->call.arg[1] = r->rsi;
 	if (!t->launch || k->filtered)
 		return 0;
-	bool filtered = runs_filtered(t, k, r);
+	bool filtered = runs_filtered(t, k, r, p);
 	k->process->runs = true;
 	struct process *maker = life_maker(t, k);
 	if (maker)
 		maker->spawns++;
-	return filtered ? filter_first(t, k) : 0;
+	return filtered ? filter_first(t, k) : make_exec(t, k, r);
 }
 
 bool spawn_is(const struct user_regs_struct *r)

@@ -20,22 +20,6 @@
 #include <time.h>
 #include <unistd.h>
 
-int mem_open(pid_t tid)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-int mem_write(int mem, uint64_t at, const void *from, size_t len)
-{
-	ssize_t n = pwrite(mem, from, len, (off_t)at);
-
-	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EIO;
-}
-
 enum { STOPPED = 1, ENDED, FROZEN };
 
 /*
@@ -159,7 +143,6 @@ int stand_begin(struct tracer *t, struct task *k, struct stand *s)
 	uint64_t none = ~UINT64_C(0);
 
 	maps_forget(&t->fast->texts.maps); /* it has run since */
-	stand_forget(t->fast);
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &s->regs) < 0 ||
 		ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(s->mask), &s->mask) < 0 ||
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(none), &none) < 0)
@@ -172,27 +155,6 @@ int stand_begin(struct tracer *t, struct task *k, struct stand *s)
 	s->entry = s->regs;
 	s->entry.eflags &= ~(uint64_t)STEPS;
 	return 0;
-}
-
-/* The memory of a task, from one stand_begin() to the next. Or -errno. */
-int stand_mem(struct fast *f, pid_t tid)
-{
-	if (f->mem.of == tid)
-		return f->mem.fd;
-	stand_forget(f);
-	int fd = mem_open(tid);
-	if (fd >= 0) {
-		f->mem.fd = fd;
-		f->mem.of = tid;
-	}
-	return fd;
-}
-
-void stand_forget(struct fast *f)
-{
-	if (f->mem.of)
-		close(f->mem.fd);
-	f->mem.of = 0;
 }
 
 /* A stop by a signal that came meanwhile is still to be. One that came later than what

@@ -54,9 +54,15 @@ void texts_fini(struct texts *xs)
 			text_free((struct text *)xs->files.slot[i].value);
 	map_fini(&xs->files);
 	map_fini(&xs->served);
+	maps_let(&xs->maps);
 	maps_free(&xs->maps);
 	free(xs->decoder);
 	xs->decoder = NULL;
+}
+
+static bool is_inode(const struct stat *st, uint64_t inode)
+{
+	return S_ISREG(st->st_mode) && st->st_size > 0 && st->st_ino == inode;
 }
 
 /* At the path, if it is that file. */
@@ -66,8 +72,7 @@ static int open_inode(const char *path, uint64_t inode, struct stat *st)
 
 	if (fd < 0)
 		return -ENOEXEC;
-	if (!fstat(fd, st) && S_ISREG(st->st_mode) && st->st_size > 0 &&
-		st->st_ino == inode)
+	if (!fstat(fd, st) && is_inode(st, inode))
 		return fd;
 	close(fd);
 	return -ENOEXEC;
@@ -87,6 +92,22 @@ static int text_open(pid_t tid, const struct mapping *m, struct stat *st)
 	snprintf(path + root, sizeof(path) - root, "%.*s", (int)m->path_len, m->path);
 	int fd = open_inode(path, m->inode, st);
 	return fd < 0 ? open_inode(path + root, m->inode, st) : fd;
+}
+
+/* The same without opening it. 0 or -ENOEXEC. */
+static int text_stat(pid_t tid, const struct mapping *m, struct stat *st)
+{
+	char path[PATH_MAX + 48];
+
+	if (m->path_len > PATH_MAX)
+		return -ENOEXEC;
+	snprintf(path, sizeof(path), "/proc/%d/root%.*s", tid, (int)m->path_len, m->path);
+	if (!stat(path, st) && is_inode(st, m->inode))
+		return 0;
+	int fd = text_open(tid, m, st);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 ? fd : 0;
 }
 
 /* "36 35 0:32 /root /mount options - fuse.name source": proc(5). 0: not that device. */
@@ -303,11 +324,10 @@ static int find_code(struct texts *xs, pid_t tid, uint64_t at, struct code *out)
 	int err = find_mapping(xs, tid, at, &m);
 	if (!err && is_served(xs, tid, m.dev))
 		err = -EACCES;
-	int fd = err < 0 ? err : text_open(tid, &m, &st);
-
-	if (fd < 0)
-		return fd;
-	close(fd);
+	if (!err)
+		err = text_stat(tid, &m, &st);
+	if (err < 0)
+		return err;
 	*out = (struct code){ m.from, m.to, m.offset, text_of(xs, &m, &st), false, 0 };
 	return out->text ? 0 : -ENOMEM;
 }

@@ -27,6 +27,8 @@ struct maps {
 	char *text;
 	size_t len, cap; /* len 0: not known */
 	pid_t of;
+	pid_t held; /* maps_hold(); 0: nobody's are open */
+	int fd;
 	char name[4096]; /* of what was asked for last */
 };
 

@@ -220,7 +220,7 @@ static int hook(struct tracer *t, struct task *k, struct uring *r, const uint64_
 	}
 	struct sharers others = { .of = k };
 	tasks_each(t, is_sharer, &others);
-	if (others.any || r->at[2] || r->fd < 0 || !setup_may_reserve(k->tid) ||
+	if (others.any || r->at[2] || r->fd < 0 || !gap_may_reserve(k->tid) ||
 		(!r->known && !take_word(r, k->space)) || stand_begin(t, k, &st) < 0) {
 		r->stops = true;
 		return 0;
