@@ -139,10 +139,29 @@ static void same_in_any_order(void **state)
 	munmap((void *)(uintptr_t)file, size);
 }
 
-/* The plan of mov %rbx,%rdi; syscall; and what follows, in a file that tells nothing. */
-static int plan_before_tail(const char *tail, size_t len, struct plan *out)
+enum { SIZE = 8192, CALL = 4096 + 200 };
+
+/* A function of 32 bytes that a file tells of. */
+static void tell(uint8_t *file, uint64_t at)
 {
-	enum { SIZE = 8192, CALL = 4096 + 200 };
+	enum { SECTION = 512, SYMBOL = 1024 };
+	Elf64_Ehdr *h = (Elf64_Ehdr *)file;
+
+	h->e_shoff = SECTION;
+	h->e_shentsize = sizeof(Elf64_Shdr);
+	h->e_shnum = 1;
+	*(Elf64_Shdr *)(file + SECTION) = (Elf64_Shdr){
+		.sh_type = SHT_SYMTAB, .sh_offset = SYMBOL, .sh_size = sizeof(Elf64_Sym)
+	};
+	*(Elf64_Sym *)(file + SYMBOL) = (Elf64_Sym){
+		.st_info = STT_FUNC, .st_shndx = 1, .st_size = 32, .st_value = at
+	};
+}
+
+/* The plan of mov %rbx,%rdi; syscall; and what follows, in a file that tells nothing; or
+ * of one function, if there is one. */
+static int plan_told(const char *tail, size_t len, uint64_t function, struct plan *out)
+{
 	static uint8_t file[SIZE];
 	Elf64_Ehdr *h = (Elf64_Ehdr *)file;
 
@@ -155,10 +174,17 @@ static int plan_before_tail(const char *tail, size_t len, struct plan *out)
 	*(Elf64_Phdr *)(h + 1) = (Elf64_Phdr){ .p_type = PT_LOAD, .p_filesz = SIZE };
 	memcpy(file + CALL - 3, "\x48\x89\xdf\x0f\x05", 5);
 	memcpy(file + CALL + 2, tail, len);
+	if (function)
+		tell(file, function);
 	struct elf *x = elf_new(decoder, file, SIZE);
 	int err = elf_plan(x, CALL, out);
 	elf_free(x);
 	return err;
+}
+
+static int plan_before_tail(const char *tail, size_t len, struct plan *out)
+{
+	return plan_told(tail, len, 0, out);
 }
 
 /* Padding that nothing tells of: only behind what never goes on there. */
@@ -176,6 +202,23 @@ static void breakpoints_behind_a_return(void **state)
 	assert_true(plan_before_tail("\x90\xc3\xcc\xcc\xcc\xcc\x90", 7, &p) < 0);
 	assert_true(plan_before_tail("\x90\x90\xcc\xcc\xcc\xcc\xcc\x90", 8, &p) < 0);
 	assert_true(plan_before_tail("\xcc\xcc\xcc\xcc\xcc\xcc\xc3", 7, &p) < 0);
+}
+
+/* A program of Go's has some functions of C, which it tells of, elsewhere. */
+static void breakpoints_among_functions(void **state)
+{
+	const char tail[] = "\x90\xc3\xcc\xcc\xcc\xcc\xcc\x90";
+	struct plan p;
+
+	(void)state;
+	for (uint64_t at = CALL - 1500; at < CALL + 200; at += 1600) {
+		assert_int_equal(plan_told(tail, 8, at, &p), 0);
+		assert_int_equal(p.cave, 4);
+	}
+	assert_true(plan_told(tail, 8, CALL - 30, &p) < 0); /* of the call itself */
+	assert_true(plan_told(tail, 8, CALL + 4, &p) < 0);  /* of what may be padding */
+	assert_true(plan_told(tail, 8, CALL + 8, &p) < 0);
+	assert_int_equal(plan_told(tail, 8, CALL + 9, &p), 0);
 }
 
 static int begin(void **state)
@@ -196,6 +239,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(made_to_take_long),
 		cmocka_unit_test(breakpoints_behind_a_return),
+		cmocka_unit_test(breakpoints_among_functions),
 		cmocka_unit_test(same_in_any_order) };
 
 	return cmocka_run_group_tests(tests, begin, end);

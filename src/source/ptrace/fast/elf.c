@@ -390,9 +390,10 @@ static uint64_t find_cave(struct elf *x, uint64_t call, int64_t to_address, bool
 
 /*
  * Where nothing tells of functions: breakpoints in a row, behind a return or a jump that
- * is not far behind the call. So a stripped program of Go's is padded.
+ * is not far behind the call. So a stripped program of Go's is padded, with or without
+ * functions of C, which are told of, not far from it.
  */
-static uint64_t find_breakpoints(struct elf *x, uint64_t call)
+static uint64_t find_breakpoints(struct elf *x, uint64_t call, int64_t to_address)
 {
 	const struct decoder *d = x->decoder;
 	ZydisDecodedInstruction in = { .mnemonic = ZYDIS_MNEMONIC_INVALID };
@@ -404,7 +405,8 @@ static uint64_t find_breakpoints(struct elf *x, uint64_t call)
 	if (in.mnemonic != ZYDIS_MNEMONIC_RET && in.mnemonic != ZYDIS_MNEMONIC_JMP)
 		return 0;
 	uint64_t to = at;
-	while (to < end && within(x, to, 1) && x->file[to] == BREAKPOINT)
+	while (to < end && within(x, to, 1) && x->file[to] == BREAKPOINT &&
+		!function_of(x, to + to_address))
 		to++;
 	return room_in(x, at, to, call, false);
 }
@@ -447,8 +449,8 @@ static bool plan_cave(struct elf *x, uint64_t call, int64_t to_address, struct p
 
 	if (!cave)
 		cave = find_cave(x, call, to_address, false);
-	if (!cave && !x->nfunctions)
-		cave = find_breakpoints(x, call);
+	if (!cave && !function_of(x, call + to_address))
+		cave = find_breakpoints(x, call, to_address);
 	if (!cave)
 		return false;
 	p->cave = (int16_t)(cave - call);

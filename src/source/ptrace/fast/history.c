@@ -7,16 +7,11 @@
  */
 #include "../uring.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* Paths of open files may be others now. What was resolved before is not used again. */
@@ -471,99 +466,4 @@ void history_look(struct tracer *t, struct task *k)
 		if (o && o->seeks)
 			check_path(t, k, fd, o);
 	}
-}
-
-/* The place of what nobody else has, and its end if it is to be appended to. */
-static void settle_alone(
-	struct tracer *t, struct task *k, int fd, const struct fd_view *v)
-{
-	history_seed(t, k, fd, v, v->offset, 0);
-	struct fd_open *o = fdtrack_get(k->files, fd);
-	if (!o || !o->seeks || v->flags == -1 || !(v->flags & O_APPEND))
-		return;
-	ends_settle(t, k, fd, ends_keep(t, o->file));
-}
-
-/* Nobody can move it, and it is not known by a name that may be another one by now. */
-static bool is_plain(
-	const struct tracer *t, const struct fd_open *o, const struct file *f)
-{
-	const bool unnamed = *names_get(t->names, f->path) != '/';
-
-	return !o->seeks && !o->late.path &&
-	       (f->type == FILE_CHAR || f->type == FILE_TTY ||
-		       (unnamed && (f->type == FILE_PIPE || f->type == FILE_SOCKET)));
-}
-
-/* Whether a descriptor is for sure what it was, by its link below /proc/PID/fd. */
-static bool is_still(
-	const struct tracer *t, int dir, const char *link, const struct fd_open *o)
-{
-	const struct file *f = o->file ? names_file(t->names, o->file) : NULL;
-	struct stat st;
-
-	return f && is_plain(t, o, f) && !fstatat(dir, link, &st, 0) &&
-	       st.st_ino == f->inode && major(st.st_dev) == f->major &&
-	       minor(st.st_dev) == f->minor;
-}
-
-/* Those from one on up to below another one are no more what they were. */
-static void close_known(struct tracer *t, struct task *k, int fd, int to)
-{
-	for (; fd < to; fd++)
-		if (fdtrack_get(k->files, fd))
-			fdtrack_close(t->fast->track, k->files, fd);
-}
-
-/* Beyond an exec: what is not there any more, or not for sure. */
-static void close_changed(struct tracer *t, struct task *k, DIR *dir)
-{
-	const struct dirent *d;
-	int next = 0;
-
-	while ((d = readdir(dir))) { /* in the order of their numbers: procfs */
-		if (*d->d_name < '0' || *d->d_name > '9')
-			continue;
-		int fd = atoi(d->d_name);
-		const struct fd_open *o = fdtrack_get(k->files, fd);
-		close_known(t, k, next,
-			o && !is_still(t, dirfd(dir), d->d_name, o) ? fd + 1 : fd);
-		next = fd + 1;
-	}
-	close_known(t, k, next, fdtrack_last(k->files) + 1);
-	rewinddir(dir);
-}
-
-/*
- * Before the first record: what is open now. It may be closed by the time that its first
- * record is read.
- */
-void history_take_stock(struct tracer *t, struct task *k)
-{
-	char path[32];
-	struct dirent *d;
-	struct fd_view v;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd", k->tid);
-	DIR *dir = opendir(path);
-	if (k->files_kept && !dir)
-		close_known(t, k, 0, fdtrack_last(k->files) + 1);
-	else if (k->files_kept)
-		close_changed(t, k, dir);
-	k->files_kept = false;
-	while (dir && (d = readdir(dir))) {
-		int fd = atoi(d->d_name);
-		if (*d->d_name < '0' || *d->d_name > '9' || fdtrack_get(k->files, fd))
-			continue;
-		fdtab_ask(t->fdtab, &k->fd, fd, &v);
-		if (!v.file)
-			continue;
-		/* Who has it too may have moved it, which is in a ring yet. */
-		history_meet(t, k, fd, &v);
-		struct fd_open *o = fdtrack_get(k->files, fd);
-		if (o && o->refs == 1)
-			settle_alone(t, k, fd, &v);
-	}
-	if (dir)
-		closedir(dir);
 }
