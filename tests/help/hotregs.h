@@ -37,14 +37,14 @@ u64 regs_in[NREGS], regs_out[NREGS], regs_stack;
 
 __asm__(".text\n"
 	NUMBER(number, 1) NUMBER(open, 2) NUMBER(fstat, 5) NUMBER(fstatat, 262)
-	NUMBER(read, 0) NUMBER(close, 3)
+	NUMBER(read, 0) NUMBER(close, 3) NUMBER(recvmsg, 47)
 	PROBE(probe_gap, "mov regs_in(%rip), %eax\n nop\n syscall\nafter_gap: jmp 1f\n"
 			 ".balign 8, 0xcc\n .skip 16, 0xcc\n1:\n"));
 /* clang-format on */
 extern void probe_number(void), probe_gap(void), probe_open(void), probe_fstat(void),
-	probe_fstatat(void), probe_read(void), probe_close(void);
+	probe_fstatat(void), probe_read(void), probe_close(void), probe_recvmsg(void);
 extern char after_number[], after_gap[], after_open[], after_fstat[], after_fstatat[],
-	after_read[], after_close[];
+	after_read[], after_close[], after_recvmsg[];
 
 static u64 noise(void)
 {
@@ -120,6 +120,78 @@ static void regs_behind(struct me *m)
 	every(0);
 }
 
+/* A message of three bytes; n: descriptors, of the same open file, that come with it. */
+static void send_with(struct me *m, int to, int fd, int n)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(4 * sizeof(int))];
+	} control = { { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS } };
+	struct iovec v = { pattern, 3 };
+	struct msghdr h = { .msg_iov = &v, .msg_iovlen = 1 };
+
+	if (n) {
+		h.msg_control = &control;
+		h.msg_controllen = control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
+	}
+	for (int i = 0; i < n; i++)
+		memcpy(CMSG_DATA(&control.head) + i * sizeof(int), &fd, sizeof(fd));
+	CHECK(book(m, SENDMSG, (struct f){ to, -1 }, sendmsg(to, &h, 0)) == 3);
+}
+
+/* What has come is used, and closed at once. */
+static void use_rights(struct me *m, struct f f, struct msghdr *h, int n)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(h);
+
+	if (c && c->cmsg_type == SCM_CREDENTIALS)
+		c = CMSG_NXTHDR(h, c);
+	CHECK(!c == !n);
+	for (int i = 0; i < n; i++) {
+		int fd;
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+		CHECK(NOISY(read, fd, P(sink), 0, noise()) == 0);
+		book(m, READ, f, 0);
+		CHECK(!NOISY(close, fd, noise(), noise(), noise()));
+	}
+}
+
+/* Messages with room for control data, which is none, or a credential, or descriptors,
+ * or both; or nothing has come; with signals at any moment. */
+static void regs_control(struct me *m)
+{
+	static char room[65536];
+	const stack_t own = { .ss_sp = room, .ss_size = sizeof(room) };
+	struct f f = new_file("control");
+	int plain[2], told[2], yes = 1;
+
+	MUST(sigaltstack(&own, NULL));
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, plain));
+	MUST(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, told));
+	MUST(setsockopt(told[1], SOL_SOCKET, SO_PASSCRED, &yes, sizeof(yes)));
+	handle(SIGALRM, on_nothing, SA_ONSTACK | SA_RESTART);
+	every(100);
+	for (int i = 0; i < 400 * times; i++) {
+		char control[256];
+		struct iovec v = { sink, 9 };
+		struct msghdr h = { .msg_iov = &v,
+			.msg_iovlen = 1,
+			.msg_control = control,
+			.msg_controllen = sizeof(control) };
+		int *s = i & 1 ? told : plain, n = i % 5 == 2 ? 1 + i % 3 : 0;
+		if (i % 7 != 6)
+			send_with(m, s[0], f.fd, n);
+		long got = book(m, RECVMSG, (struct f){ s[1], -1 },
+			NOISY(recvmsg, s[1], P(&h), 0, noise()));
+		CHECK(got == (i % 7 == 6 ? -EAGAIN : 3));
+		if (got > 0)
+			use_rights(m, f, &h, n);
+	}
+	every(0);
+	for (int i = 0; i < 2; i++)
+		CHECK(!close(plain[i]) && !close(told[i]));
+}
+
 /* Any stack, any flags, any registers. */
 static void regs(struct me *m)
 {
@@ -132,6 +204,7 @@ static void regs(struct me *m)
 	MUST(mprotect(stack, 4096, PROT_READ | PROT_WRITE));
 	memset(stack, 's', 4096);
 	regs_behind(m);
+	regs_control(m);
 	for (int i = 0; i < 1200 * times; i++) {
 		for (int r = 0; r < FLAGS; r++)
 			regs_in[r] = noise();

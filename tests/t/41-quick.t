@@ -147,6 +147,59 @@ for mode in "" --patch-after=1 --no-patch; do
 	[ "$mode" = --no-patch ] || ok "... do not stop who sends them: $(cat sends) times in 1,000 $mode" test "$(cat sends)" -lt 100
 done
 
+# Who has room for control data stops when descriptors have come, and only then: each of
+# them is known, however soon it is closed.
+cat >comes.py <<'EOP'
+import array, os, signal, socket, struct, sys, threading
+def switches(): return int(open("/proc/thread-self/status").read().split("\nvoluntary_ctxt_switches:")[1].split()[0])
+how = sys.argv[1]
+caught = []
+if how == "signals":
+    signal.signal(signal.SIGALRM, lambda *a: caught.append(0)); signal.setitimer(signal.ITIMER_REAL, 1e-4, 1e-4)
+def brings(sent, n):
+    a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    for i in range(n):
+        fds = [os.open("%s.%d" % (sent, i % 20), os.O_RDWR | os.O_CREAT | os.O_APPEND) for j in range(1 + i % 3)]
+        a.sendmsg([b"abc"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
+        for fd in fds: os.close(fd)
+        data, control, flags, name = b.recvmsg(9, socket.CMSG_SPACE(64))
+        assert data == b"abc" and not flags, (data, flags)
+        got = array.array("i"); got.frombytes(control[0][2][:len(fds) * 4])
+        assert len(got) == len(fds) and len(set(got)) == len(fds)
+        for fd in got: os.write(fd, b"12345"); os.close(fd)
+def others(n):
+    a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    b.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1) # a credential comes with each
+    c, d = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    before = switches()
+    for i in range(n):
+        a.send(b"abc"); data, control, flags, name = b.recvmsg(9, socket.CMSG_SPACE(64))
+        assert data == b"abc" and struct.unpack("iii", control[0][2])[0] == os.getpid()
+        c.send(b"abcd"); data, control, flags, name = d.recvmsg(9, 256)
+        assert data == b"abcd" and not control
+        d.setblocking(False)
+        try: d.recvmsg(9, 256); assert False
+        except BlockingIOError: pass
+    return switches() - before
+if how == "threads":
+    ts = [threading.Thread(target=brings, args=("sent", 60)) for i in range(4)]
+    [t.start() for t in ts]; [t.join() for t in ts]
+else: brings("sent", 240)
+others(20); n = others(300)
+signal.setitimer(signal.ITIMER_REAL, 0)
+os.write(os.open("comes", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), b"%d\n" % n)
+EOP
+for mode in "" --patch-after=1 --no-patch; do
+	for how in plain threads signals; do
+		rm -f sent.*
+		timeout 60 "$IOPS" run ${mode:+"$mode"} --json -o comes.json -- /usr/bin/python3 -S comes.py $how
+		is "descriptors that come with messages, $how $mode" "$? $(json comes.json '(lambda f: (sum(f.get("sent.%d" % i, (0, 0))[0] for i in range(20)), sum(f.get("sent.%d" % i, (0, 0))[1] for i in range(20))))({f["path"].split("/")[-1]: (f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"] and f["path"].startswith("'"$DIR"'")})') $(cat sent.* | wc -c) $(json comes.json '[(c["call"], c["all"]["operations"], c["all"]["bytes"]) for c in j["by"]["call"] if c["call"] == "recvmsg"]')" \
+			"0 (480, 2400) 2400 [('recvmsg', 880, 2960)]"
+		is "... agree with the kernel" "$(json comes.json '(j["run"]["verified"]["threads"] - j["run"]["verified"]["matched"], j["run"]["complete"])')" "(0, True)"
+		[ "$mode$how" != plain ] || ok "... and nobody else stops: $(cat comes) times in 900" test "$(cat comes)" -lt 60
+	done
+done
+
 # A filter of its own comes while another thread is in pipe2: descriptors stay what they are.
 if [ "$(uname -m)" = x86_64 ]; then
 	for _ in 1 2 3 4 5 6; do

@@ -292,9 +292,10 @@ static bool regs_behind(const struct task *k, struct user_regs_struct *r)
 /* Into the hook, with the way back behind the call. As through_hook(). */
 static int lead(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
-	if (!task_take_slot(t, k, r) || k->slot.ctl->head >= k->slot.ctl->limit ||
-		was_sent_back(t, k, r))
-		return 0; /* the hook would send it back */
+	/* The hook would send it back; or to where it may be another call by then. */
+	if (r->orig_rax == SYS_recvmsg || !task_take_slot(t, k, r) ||
+		k->slot.ctl->head >= k->slot.ctl->limit || was_sent_back(t, k, r))
+		return 0;
 	r->rcx = r->rip;
 	r->rax = r->orig_rax;
 	r->orig_rax = -1;
@@ -500,6 +501,8 @@ int dispatch_trap(struct tracer *t, struct task *k)
 		return -ESRCH;
 	if (!regs_behind(k, &r))
 		return -ESRCH;
+	if (info.si_arch == AUDIT_ARCH_X86_64 && rights_stop(t, k, r.orig_rax, r.rdi))
+		return 1;
 	int done = instead(t, k, &r, &info, full);
 	if (done)
 		return done;

@@ -302,6 +302,9 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 	if (full && !k->distrusted)
 		slot_grow(&k->slot);
 	k->entered = fast_tsc();
+	if (in->arch == AUDIT_ARCH_X86_64 &&
+		rights_stop(t, k, in->entry.nr, in->entry.args[0]))
+		return 1;
 	if (in->arch != AUDIT_ARCH_X86_64 || task_stops_always(k) || !k->process->started)
 		return 0;
 	if (patch_counts(k->space, in->entry.nr, in->entry.args))
@@ -402,61 +405,6 @@ bool fast_enter(struct tracer *t, struct task *k)
 	return false;
 }
 
-static void opened(struct tracer *t, struct task *k, int fd)
-{
-	struct fd_view v;
-
-	fdtrack_close(t->fast->track, k->files, fd);
-	fdtab_ask(t->fdtab, &k->fd, fd, &v);
-	history_seed(t, k, fd, &v, v.offset, fast_tsc());
-}
-
-static void opened_pair(struct tracer *t, struct task *k)
-{
-	bool socket = !strcmp(syscalls[k->call.row].name, "socketpair");
-	int fd[2];
-
-	if (task_read(k, k->call.arg[socket ? 3 : 0], fd, sizeof(fd)) == sizeof(fd)) {
-		opened(t, k, fd[0]);
-		opened(t, k, fd[1]);
-	}
-}
-
-/* Descriptors that came with a message: cmsg(3), unix(7). */
-static void opened_rights(struct tracer *t, struct task *k, uint64_t at)
-{
-	char control[4096];
-	struct msghdr m;
-
-	if (k->call.abi != ABI_X86_64 || task_read(k, at, &m, sizeof(m)) != sizeof(m) ||
-		!m.msg_control || !m.msg_controllen)
-		return;
-	size_t len =
-		m.msg_controllen < sizeof(control) ? m.msg_controllen : sizeof(control);
-	if (task_read(k, (uintptr_t)m.msg_control, control, len) != (ssize_t)len)
-		return;
-	m.msg_control = control;
-	m.msg_controllen = len;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= c->cmsg_len; i++) {
-			int fd;
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-			opened(t, k, fd);
-		}
-	}
-}
-
-static void opened_by_messages(struct tracer *t, struct task *k, int64_t ret)
-{
-	bool many = syscalls[k->call.row].form == FORM_MMSG;
-	uint64_t at = k->call.arg[1];
-
-	for (int64_t i = 0; i < (many ? ret : 1); i++, at += sizeof(struct mmsghdr))
-		opened_rights(t, k, at);
-}
-
 static bool has_fd(const struct fast_call *c)
 {
 	return c->role == ROLE_SEEK || c->role == ROLE_FCNTL;
@@ -480,7 +428,7 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		unseen_meet(t, k, (int)k->call.arg[0], &v);
 	}
 	if (c->rights && ret >= 0)
-		opened_by_messages(t, k, ret);
+		rights_by_messages(t, k, ret);
 	switch (c->role) {
 	case ROLE_DATA:
 		break;
@@ -489,11 +437,11 @@ void fast_leave(struct tracer *t, struct task *k, int64_t ret)
 		break;
 	case ROLE_OPEN:
 		if (ret >= 0)
-			opened(t, k, (int)ret);
+			rights_opened(t, k, (int)ret);
 		break;
 	case ROLE_PAIR:
 		if (ret >= 0)
-			opened_pair(t, k);
+			rights_opened_pair(t, k);
 		break;
 	case ROLE_PATH:
 		if (ret >= 0) {

@@ -549,6 +549,19 @@ int dispatch_on(const struct tracer *t, const struct task *k);
 void dispatch_off(const struct task *k);
 int dispatch_state(const struct task *k);
 
+/* trap.c: see there. */
+bool trap_steps(const struct task *k, const struct user_regs_struct *r);
+bool trap_is_ours(struct tracer *t, struct task *k, struct user_regs_struct *r);
+
+/* rights.c: see there. */
+void rights_opened(struct tracer *t, struct task *k, int fd);
+void rights_opened_pair(struct tracer *t, struct task *k);
+void rights_by_messages(struct tracer *t, struct task *k, int64_t ret);
+bool rights_may_come(const struct task *k);
+bool rights_mend(struct task *k, struct user_regs_struct *r);
+void rights_look(struct tracer *t, struct task *k, const struct user_regs_struct *r);
+int rights_stop(struct tracer *t, struct task *k, uint64_t nr, uint64_t fd);
+
 /* pass.c: see there. */
 int pass_call(struct tracer *t, struct task *k, struct user_regs_struct *r);
 int pass_arch(struct tracer *t, struct task *k, struct user_regs_struct *r);

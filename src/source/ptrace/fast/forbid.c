@@ -118,7 +118,7 @@ static void forbid(struct tracer *t, struct task *k)
 	await_askers(f, k);
 	for (unsigned i = 0; i < f->nringed; i++)
 		if (f->ringed[i]->space == k->space)
-			f->ringed[i]->slot.ctl->statx = 0;
+			slot_forbid(&f->ringed[i]->slot);
 	await_askers(f, k);
 }
 

@@ -62,7 +62,8 @@ setup_entry_end:
 	.globl hook_submit_end, hook_iocb_at, hook_iocb_end, hook_events
 	.globl hook_events_sys, hook_events_post, hook_events_kept, hook_events_made
 	.globl hook_events_again, hook_events_end, hook_room_at, hook_room_end, hook_submit_added
-	.globl hook_go, hook_spare, hook_spare_at, hook_spare_end, hook_spare_saved
+	.globl hook_message, hook_control, hook_control_kept, hook_control_at
+	.globl hook_control_end, hook_control_out, hook_control_over, hook_go, hook_spare, hook_spare_at, hook_spare_end, hook_spare_saved
 	.globl hook_spare_sys, hook_spare_post, hook_spare_over
 
 .macro restore_flags
@@ -718,9 +719,11 @@ hook_special:	/* from here to the next label rsi is in its control word */
 hook_sum_at:
 	cmpl	$46, R_NR(%r11)		/* sendmsg(2) */
 	je	4f
-	cmpq	$0, 32(%rsi)		/* msg_control may bring descriptors: it stops */
+	cmpq	$0, 32(%rsi)		/* msg_control may bring descriptors */
 	jne	msg_control
-4:	movq	24(%rsi), %rcx		/* msg_iovlen, msg_iov */
+4:
+hook_sum_go:
+	movq	24(%rsi), %rcx		/* msg_iovlen, msg_iov */
 	movq	16(%rsi), %rsi
 1:	xorl	%eax, %eax
 	cmpq	$LOWEST, %rsi
@@ -740,8 +743,7 @@ hook_fault_sum:
 	xorl	%eax, %eax
 	jmp	3b
 msg_control:
-	movq	CTL(C_RSI), %rsi
-	jmp	hook_pass
+	jmp	hook_message
 vector:
 	movq	%r9, R_ARG+16(%r11)
 	jmp	1b
@@ -1458,6 +1460,67 @@ hook_events_kept:
 	jmp	*%rcx
 hook_events_end:
 
+/*
+ * More of the hook: recvmsg(2) with room for control data. It goes the way of others, but
+ * comes here in place of the way back, with all as the program is to find it. Where
+ * descriptors have come they are to be asked for before anybody can close them: the task
+ * stops, at a call that nothing comes of, and goes on as if it had been this one.
+ */
+hook_message:
+	cmpl	$RIGHTS_MAY, CTL(C_RIGHTS)
+	jne	1f
+	movq	CTL(C_RET), %rax
+	movq	%rax, CTL(C_BACK)
+	leaq	hook_control(%rip), %rax
+	movq	%rax, CTL(C_RET)
+	jmp	hook_sum_go
+1:	movq	CTL(C_RSI), %rsi
+	jmp	hook_pass
+hook_control:
+	movq	%rax, CTL(C_RESULT)
+hook_control_kept:
+	testq	%rax, %rax
+	js	hook_control_out
+	cmpq	$LOWEST, %rsi
+	jl	hook_control_out
+hook_control_at:
+	movq	32(%rsi), %rcx		/* msg_control, msg_controllen */
+	movq	40(%rsi), %rdx
+	addq	%rcx, %rdx
+1:	cmpq	$LOWEST, %rcx
+	jl	hook_control_out
+	leaq	16(%rcx), %r11
+	cmpq	%rdx, %r11
+	ja	hook_control_out
+	movabsq	$0x100000001, %rax	/* SOL_SOCKET, SCM_RIGHTS */
+	cmpq	%rax, 8(%rcx)
+	je	2f
+	movq	(%rcx), %rax		/* cmsg_len */
+hook_control_end:
+	cmpq	$16, %rax
+	jb	hook_control_out
+	addq	$7, %rax
+	andq	$-8, %rax
+	addq	%rax, %rcx
+	jnc	1b
+hook_control_out:
+	restore_flags
+	movq	CTL(C_RESULT), %rax
+	movq	CTL(C_RDX), %rdx
+	movq	CTL(C_R11), %r11
+	movq	CTL(C_BACK), %rcx
+	jmp	*%rcx
+2:	movq	%rdi, CTL(C_RDI)
+	restore_flags
+	movq	CTL(C_RDX), %rdx
+	movq	CTL(C_R11), %r11
+	movl	$RIGHTS_DUE, CTL(C_RIGHTS)
+	movq	$-1, %rdi
+	movl	$47, %eax
+	movq	CTL(C_BACK), %rcx
+	leaq	-2(%rcx), %rcx
+	jmp	*%rcx
+hook_control_over:
 setup_end:
 #endif
 	.section .note.GNU-stack,"",@progbits

@@ -149,6 +149,11 @@
 #define C_RESULT      0x208
 #define C_VAIN        0x210 /* time stamp of the wait that is to be made again; 0: none */
 #define C_VAIN_READ   0x218 /* ... the head of the answers then */
+#define C_BACK        0x220 /* C_RET of recvmsg(2), where that leads to hook_control */
+#define C_RIGHTS      0x228
+#define RIGHTS_NEVER  0 /* where control data may come the call stops */
+#define RIGHTS_MAY    1
+#define RIGHTS_DUE    2 /* descriptors have come: it is about to stop for them */
 
 /* A record; what the shapes add begins at R_MORE. */
 #define R_T0          0x00
@@ -224,7 +229,7 @@ struct fast_ctl {
 	} uring;
 	uint64_t set;
 	uint8_t stat[C_SALT - C_STAT];
-	uint64_t salt, result, vain, vain_read;
+	uint64_t salt, result, vain, vain_read, back, rights;
 };
 
 struct told_iocb {
@@ -284,8 +289,10 @@ extern const uint8_t hook_code[], hook_free_again[], hook_free[], hook_free_sys[
 	hook_iocb_at[], hook_iocb_end[], hook_events[], hook_events_sys[],
 	hook_events_post[], hook_events_kept[], hook_events_again[], hook_events_made[],
 	hook_events_end[], hook_room_at[], hook_room_end[], hook_submit_added[],
-	hook_go[], hook_spare[], hook_spare_at[], hook_spare_end[], hook_spare_saved[],
-	hook_spare_sys[], hook_spare_post[], hook_spare_over[];
+	hook_go[], hook_message[], hook_control[], hook_control_kept[], hook_control_at[],
+	hook_control_end[], hook_control_out[], hook_control_over[], hook_spare[],
+	hook_spare_at[], hook_spare_end[], hook_spare_saved[], hook_spare_sys[],
+	hook_spare_post[], hook_spare_over[];
 extern const uint8_t setup_entry[], setup_entry_go[], setup_entry_end[], setup_named[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],

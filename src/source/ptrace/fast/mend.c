@@ -105,6 +105,8 @@ static uint64_t after_fault(uint64_t ip)
 		return AT(hook_ring_pass);
 	if (between(ip, hook_parts_at, hook_parts_end))
 		return AT(hook_fault_parts);
+	if (between(ip, hook_control_at, hook_control_end))
+		return AT(hook_control_out);
 	if (between(ip, hook_look_at, hook_look_end))
 		return AT(hook_look_gone);
 	if (between(ip, hook_iocb_at, hook_iocb_end) ||
@@ -312,6 +314,7 @@ static bool in_code(
 	bool guarded = between(r->rip, hook_guarded, hook_enter);
 	uint64_t back = r->rip == AT(hook_enter) || r->rip == AT(hook_guarded) ? r->rcx
 			: guarded                                              ? r->r11
+			: rights_may_come(k)                                   ? c->back
 									       : c->ret;
 	const struct site direct = { .at = back - 2 };
 	const struct site *s = space_site_of_stub(k->space, back);
@@ -324,6 +327,8 @@ static bool in_code(
 		r->rip = s->at;
 		return true;
 	}
+	if (rights_mend(k, r))
+		return true;
 	if (between(r->rip, hook_free, hook_free_end)) {
 		if (r->rip == AT(hook_free_post))
 			mend_waited(t, k, r);
@@ -368,63 +373,6 @@ static bool in_code(
 		if (between(r->rip, hook_go, hook_post))
 			aio_not_asked(k, rec);
 		before(r, s, c, rec);
-	}
-	return true;
-}
-
-/*
- * A program that steps through itself (EFLAGS.TF) has a trap behind each instruction,
- * also of ours. To it they are one, so there is none until it is behind them: from its
- * site it would never get any further.
- */
-static bool steps(const struct task *k, const struct user_regs_struct *r)
-{
-	siginfo_t info;
-
-	return (in_hook(r->rip) || space_site_of_stub(k->space, r->rip) ||
-		       space_site_of_cave(k->space, r->rip)) &&
-	       !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code == TRAP_TRACE;
-}
-
-/*
- * Whether a task that has met a breakpoint had blocked SIGTRAP until the kernel took that
- * away: as it had when the breakpoint was set, or, where it blocks others by now than it
- * did then, if that is all of them, as the C library does around what must not be
- * interrupted.
- */
-static bool had_blocked(const struct task *k, uint64_t now)
-{
-	const uint64_t trap = signal_bit(SIGTRAP);
-	uint64_t all =
-		UINT32_MAX >> 1 &
-		~(trap | signal_bit(SIGKILL) | signal_bit(SIGSTOP) | signal_bit(SIGSYS));
-
-	return now == (k->trap_mask & ~trap) ? k->trap_mask & trap : (now & all) == all;
-}
-
-/*
- * A breakpoint of ours, hit while the site was being written, or put back: by now it may
- * have been. A copy of the memory made in that moment holds it for good.
- */
-static bool on_breakpoint(struct tracer *t, struct task *k, struct user_regs_struct *r)
-{
-	struct site *s = space_site_of_patch(k->space, r->rip - 1);
-	uint64_t mask;
-	uint8_t now;
-
-	/* Of a site that is no more one in its code may be the program's own. */
-	if (!s || (!s->length && tracee_read(k->tid, s->patch, &now, 1) == 1 &&
-			  now == 0xcc))
-		return false;
-	r->rip--;
-	if (s->state == SITE_PATCHED)
-		patch_again(t, k, s);
-	else
-		patch_gone(k, s);
-	if (!ptrace(PTRACE_GETSIGMASK, k->tid, sizeof(mask), &mask) &&
-		had_blocked(k, mask)) {
-		mask |= signal_bit(SIGTRAP);
-		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(mask), &mask);
 	}
 	return true;
 }
@@ -475,11 +423,11 @@ static int mend(struct tracer *t, struct task *k, int sig)
 		return 0;
 	if (in_setup(r.rip))
 		return 0; /* in our handler, which is to be run as it is */
-	if (sig == SIGTRAP && on_breakpoint(t, k, &r)) {
+	if (sig == SIGTRAP && trap_is_ours(t, k, &r)) {
 		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 		return 1;
 	}
-	if (sig == SIGTRAP && steps(k, &r))
+	if (sig == SIGTRAP && trap_steps(k, &r))
 		return 1;
 	if (k->rest.on || (k->early.on && r.rip == AT(hook_ring_sys)))
 		return 0; /* about to be made again, and it knows of it */
@@ -512,7 +460,7 @@ static int mend(struct tracer *t, struct task *k, int sig)
 		return 0;
 	} else {
 		const struct site *s = space_site_of_stub(k->space, r.rip);
-		if (s ? !in_stub(s, &r) : !patch_in_cave(k, &r))
+		if (!rights_mend(k, &r) && (s ? !in_stub(s, &r) : !patch_in_cave(k, &r)))
 			return 0;
 		ours = s && fault && gone_mend(t, k, s, &r);
 	}
@@ -523,6 +471,7 @@ static int mend(struct tracer *t, struct task *k, int sig)
 	k->mending = true;
 	drain_task(t, k);
 	k->mending = false;
+	rights_look(t, k, &r);
 	return ours ? fault_undo(t, k, sig) < 0 ? -ESRCH : 1 : 0;
 }
 
@@ -551,10 +500,11 @@ void mend_home(struct tracer *t, struct task *k)
 	if (in_hook(r.rip) && k->slot.ctl) {
 		if (!in_code(t, k, &r, true))
 			return;
-	} else if (s) {
-		in_stub(s, &r);
-	} else {
-		patch_in_cave(k, &r);
+	} else if (!rights_mend(k, &r)) {
+		if (s)
+			in_stub(s, &r);
+		else
+			patch_in_cave(k, &r);
 	}
 	if (task_has_slot(k, &r))
 		r.gs_base = 0;

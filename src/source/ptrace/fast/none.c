@@ -185,6 +185,15 @@ int first_stopped(struct tracer *t, struct task *k)
 	return 0;
 }
 
+int rights_stop(struct tracer *t, struct task *k, uint64_t nr, uint64_t fd)
+{
+	(void)t;
+	(void)k;
+	(void)nr;
+	(void)fd;
+	return 0;
+}
+
 void exec_begins(struct tracer *t, struct task *k)
 {
 	(void)t;

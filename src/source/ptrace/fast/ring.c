@@ -26,6 +26,8 @@ _Static_assert(offsetof(struct fast_ctl, statx) == C_STATX &&
 		       offsetof(struct fast_ctl, result) == C_RESULT &&
 		       offsetof(struct fast_ctl, vain) == C_VAIN &&
 		       offsetof(struct fast_ctl, vain_read) == C_VAIN_READ &&
+		       offsetof(struct fast_ctl, back) == C_BACK &&
+		       offsetof(struct fast_ctl, rights) == C_RIGHTS &&
 		       sizeof(struct fast_ctl) <= KNOWN_OFFSET,
 	"... and about control words");
 _Static_assert(RING_FROM + RING_MAX + RING_SLACK <= AIO_OFFSET &&
@@ -120,6 +122,14 @@ static void unlist(struct fast *f, struct task *k)
 }
 
 /* From now on, of a task that stands still: it is not alone any more, or elsewhere. */
+/* Its calls are judged by a filter of the program's own: none of ours are to be. */
+void slot_forbid(struct slot *s)
+{
+	s->ctl->statx = 0;
+	if (s->ctl->rights == RIGHTS_MAY)
+		s->ctl->rights = RIGHTS_NEVER;
+}
+
 void slot_asks_now(struct slot *s)
 {
 	if (s->ctl)
@@ -172,6 +182,7 @@ int slot_take(struct fast *f, struct task *k, uint64_t ask_by)
 		.statx = ask_by,
 		.uring.fd = -1,
 		.salt = context_salt(k->process->pid),
+		.rights = f->guards || k->space->locked ? RIGHTS_NEVER : RIGHTS_MAY,
 	};
 	((struct fast_rec *)s->ring)->state = REC_NONE;
 	return 0;

@@ -65,6 +65,7 @@ void rings_put(struct rings *r);
 void rings_bury(struct grave *g);
 int slot_take(struct fast *f, struct task *k, uint64_t ask_by);
 void slot_asks_now(struct slot *s);
+void slot_forbid(struct slot *s);
 void slot_settle(struct slot *s);
 void slot_give(struct fast *f, struct task *k);
 bool slot_full(const struct slot *s);
