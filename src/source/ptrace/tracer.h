@@ -98,6 +98,7 @@ struct process {
 	unsigned spawns; /* programs that its children have run that had to be set up, */
 	unsigned brief, lengthy; /* and have ended after a few calls, or many */
 	bool refused;            /* one of them could not be dispatched */
+	bool unfiltered;         /* ... nor a filter be put there */
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
 	struct counters gone; /* of its threads that have ended; calls < 0: not known */
 	uint16_t noted;       /* bits of enum op_note */

@@ -40,6 +40,14 @@ static bool back(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	return true;
 }
 
+/* By somebody, while the breakpoint was met: the kernel makes one signal of both. */
+static bool is_sent(const struct task *k)
+{
+	siginfo_t info;
+
+	return !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) && info.si_code <= 0;
+}
+
 bool exec_stop(struct tracer *t, struct task *k, int sig)
 {
 	struct user_regs_struct r;
@@ -48,7 +56,7 @@ bool exec_stop(struct tracer *t, struct task *k, int sig)
 		return false;
 	if (sig == SIGTRAP && r.rip == spawn_at(setup_exec_trap) + 1) {
 		r.rcx = k->execs;
-		return back(t, k, &r, k->execs, (int64_t)r.rax);
+		return back(t, k, &r, k->execs, (int64_t)r.rax) && !is_sent(k);
 	}
 	if (r.rip == spawn_at(setup_exec_trap))
 		back(t, k, &r, k->execs, (int64_t)r.rax);

@@ -1124,9 +1124,10 @@ setup_start_shut:
 	jmpq	*START_AT
 setup_start_end:
 
-/* r12: SECCOMP_FILTER_FLAG_*; r13, r14: what came of the first program and the second. */
+/* r12: SECCOMP_FILTER_FLAG_*; ebp: whether new privileges are to stay possible; r13, r14:
+   what came of the first program and the second. */
 setup_filter:
-	xorl	%ebx, %ebx
+	movl	%ebp, %ebx
 	xorl	%r13d, %r13d
 	xorl	%r14d, %r14d
 	cmpw	$0, FILTER_AT

@@ -500,6 +500,7 @@ int setup_filters(struct tracer *t, struct task *k, struct stand *s, bool all)
 
 	if (mem < 0)
 		return mem;
+	r.rbp = !geteuid(); /* as set-id programs have their rights then */
 	r.r12 = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 	if (k->process->ntasks > 1)
 		r.r12 |= SECCOMP_FILTER_FLAG_TSYNC;

@@ -59,10 +59,12 @@ static int filter_first(struct tracer *t, struct task *k)
 	struct stand s;
 
 	if (k->space->state != SPACE_READY || k->space->locked ||
-		stand_begin(t, k, &s) < 0)
+		k->process->unfiltered || stand_begin(t, k, &s) < 0)
 		return 0;
-	if (setup_filters(t, k, &s, false) == -ESRCH)
-		return -ESRCH;
+	int err = setup_filters(t, k, &s, false);
+	if (err == -ESRCH)
+		return err;
+	k->process->unfiltered = err < 0;
 	stand_same(k, &s);
 	return 0;
 }
