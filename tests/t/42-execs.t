@@ -101,4 +101,77 @@ for mode in "" --patch-after=1; do
 	is "however it comes to be $mode" "$(ways "$IOPS" run ${mode:+"$mode"} --json -o p.json -- 2>&1; json p.json "$verified")" "$bare
 True"
 done
+# A signal that would stop it, were it not ignored, or its group an orphan, does not.
+cat >stops.py <<'EOP'
+import os, signal, sys, time
+prog, sig, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+if how == "ignored": signal.signal(sig, signal.SIG_IGN)
+odd = 0
+for i in range(150):
+    r, w = os.pipe(); pid = os.fork()
+    if not pid:
+        os.setsid() if how == "orphan" else os.setpgid(0, 0)
+        os.write(w, b"x"); os.close(1)
+        os.execv(prog, [prog, "rw", "50", "1"])
+    os.read(r, 1); os.close(r); os.close(w)
+    for n in range(60):
+        end = time.perf_counter() + (20 + i * 7 % 30) / 1e6
+        while time.perf_counter() < end: pass
+        os.kill(pid, sig)
+    got, status = os.waitpid(pid, os.WUNTRACED)
+    if os.WIFSTOPPED(status): odd += 1; os.kill(pid, signal.SIGCONT); status = os.waitpid(pid, 0)[1]
+    odd += status != 0
+print(odd)
+EOP
+for how in "20 ignored" "22 ignored" "20 orphan"; do
+	is "a signal of $how does not stop a program as it begins" "$(timeout -s KILL 60 "$IOPS" run -q -o /dev/null -- $PY stops.py "$HELP/loop" $how)" 0
+done
+
+# Who is made with mounts of its own is seen by those, whoever was made before without.
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	mkdir -p mounted jail/only other/only && ln -s ../other/only mounted/only && echo abc >jail/only/data
+	cat >mounts.py <<'EOP'
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def child(fn, flags=17):
+    pid = os.fork() if flags == 17 else libc.syscall(56, flags, 0, 0, 0, 0)
+    if not pid:
+        try: fn(); os._exit(0)
+        except BaseException as x: print(x, flush=True); os._exit(7)
+    assert os.waitpid(pid, 0)[1] == 0
+def mount():
+    assert not libc.mount(b"none", b"/", None, 0x44000, None) # MS_REC, MS_PRIVATE
+    assert not libc.mount(b"jail", b"mounted", None, 0x1000, None) # MS_BIND
+def work():
+    child(mount)
+    fd = os.open(os.getcwd() + "/mounted/only/data", os.O_RDONLY)
+    os.read(fd, 3); os.close(fd)
+for i in range(3):
+    for n in range(3): child(lambda: None)
+    child(work, 0x20000 | 17) # CLONE_NEWNS
+EOP
+	for mode in "" --patch-after=1 --no-patch; do
+		"$IOPS" run ${mode:+"$mode"} --json -o p.json -- $PY mounts.py
+		is "what has mounts of its own $mode" "$? $(json p.json '[(f["path"].replace("'"$DIR"'/", ""), f["read"]["operations"]) for f in j["by"]["file"] if f["path"].endswith("data") and f["read"]["operations"]]')" "0 [('mounted/only/data', 3)]"
+	done
+else
+	skip "takes root"
+fi
+
+# Nor does a pipe that is no program let go who waits for its other end.
+cat >fifo.py <<'EOP'
+import os, subprocess, sys
+os.mkfifo("end"); os.chmod("end", 0o755)
+p = subprocess.Popen([sys.executable, "-ISc", "import os; os.open('end', os.O_WRONLY)"])
+while open(f"/proc/{p.pid}/syscall").read().split()[0] not in ("257", "2"): pass
+for i in range(3):
+    try: os.execv("./end", ["end"])
+    except PermissionError: pass
+    try: os.execv(os.path.abspath("end"), ["end"])
+    except PermissionError: pass
+try: p.wait(0.3); print("let go")
+except subprocess.TimeoutExpired: print("waits")
+p.kill(); p.wait()
+EOP
+is "a pipe that is no program is not opened" "$(rm -f end; timeout -s KILL 60 "$IOPS" run -q -o /dev/null -- $PY fifo.py)" waits
 plan

@@ -9,6 +9,7 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,9 +30,13 @@ int program_path(const struct task *k, bool at, char full[PROGRAM_PATH])
 	return 0;
 }
 
+/* Nothing but a file: to open a FIFO would let go who waits at its other end. */
 static ssize_t head_of(const char *path, void *to, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	int fd = stat(path, &st) < 0 || !S_ISREG(st.st_mode)
+			 ? -1
+			 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = fd < 0 ? -1 : read(fd, to, size);
 
 	if (fd >= 0)
@@ -136,11 +141,12 @@ bool program_is_missing(const struct task *k)
 /* Of one file on the way, which is read on: more of them is in path then. */
 static bool look_at(int root, char path[PATH_MAX], struct program *p)
 {
-	char head[256];
-	int fd = open_near(root, path, O_RDONLY | O_NONBLOCK);
+	char head[256], at[32];
+	int fd = open_near(root, path, O_PATH);
 	bool missing = fd < 0 && (errno == ENOENT || errno == ENOTDIR);
-	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof(head) - 1);
 
+	snprintf(at, sizeof(at), "/proc/self/fd/%d", fd);
+	ssize_t n = fd < 0 ? -1 : head_of(at, head, sizeof(head) - 1);
 	p->missing = missing && !p->depth;
 	if (fd >= 0)
 		close(fd);

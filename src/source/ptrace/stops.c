@@ -288,12 +288,8 @@ static void on_signal(struct tracer *t, struct task *k, int sig)
 		stale_stop(t, k);
 		return;
 	}
-	trapped = signal_stops(sig) ? first_stopped(t, k) : 0;
-	if (trapped) {
-		if (trapped > 0)
-			go_on(t, k, 0);
+	if (signal_stops(sig) && first_stopped(t, k) < 0)
 		return;
-	}
 	k->process->signals++;
 	fast_met(t, k, sig);
 	before_signal(t, k, sig);
@@ -337,7 +333,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	if (group && !task_leaves(t, k)) {
 		early_undo(k);
 		rest_undo(t, k);
-		if (t->fast)
+		if (t->fast && !exec_stop(t, k, sig))
 			fast_mend(t, k, sig);
 		again_never(k);
 		early_never(k);

@@ -84,7 +84,7 @@ void text_foresee(struct texts *xs, struct space *here, uint64_t around, uint64_
 	uint64_t behind, const bool wanted[NSHAPES]);
 void text_foresee_all(struct texts *xs, struct space *here, uint64_t around,
 	const bool wanted[NSHAPES], const atomic_bool *enough);
-void texts_learn(struct texts *xs, const struct texts *from); /* which is to be freed */
+bool texts_learn(struct texts *xs, const struct texts *from); /* which is to be freed */
 void text_met(struct space *s, uint64_t at);
 bool text_is_met(const struct texts *xs, const struct mapping *m);
 unsigned text_met_before(struct space *s, uint64_t around, uint64_t out[TEXT_MET]);

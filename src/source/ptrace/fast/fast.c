@@ -158,7 +158,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	child->sealed = parent->sealed;
 	child->seen = parent->seen;
 	child->process->locked |= parent->process->locked;
-	path_inherit(t, parent, child);
+	path_inherit(t, parent, child, spawn_was_plain(parent));
 	bool shares = same(parent->tid, child->tid, KCMP_FILES);
 	bool copies = !shares && task_is_seen(t, parent);
 	if (!shares && spawn_is_plain(t, parent, child))

@@ -91,7 +91,7 @@ void paths_unsure(struct tracer *t);
 struct stat;
 void path_moved(struct task *k);
 void path_part(struct tracer *t, struct task *k);
-void path_inherit(struct tracer *t, struct task *parent, struct task *child);
+void path_inherit(struct tracer *t, struct task *parent, struct task *child, bool plain);
 struct fs_view *fs_of(struct task *k);
 uint32_t root_of(struct tracer *t, struct task *k);
 uint64_t mounts_of(struct tracer *t, struct task *k);

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/ptrace.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/user.h>
@@ -195,25 +196,38 @@ static void renew(struct user_regs_struct *r, uint64_t at)
 		.orig_rax = (uint64_t)-1 };
 }
 
+/* At a breakpoint that was met meanwhile the signal is as good as where it came from. */
+static bool takes_place(const struct task *k, const siginfo_t *of)
+{
+	siginfo_t now;
+
+	return !ptrace(PTRACE_GETSIGINFO, k->tid, 0, &now) && now.si_signo == SIGTRAP &&
+	       !ptrace(PTRACE_SETSIGINFO, k->tid, 0, of);
+}
+
 /*
- * At the stop of a signal that stops its group: others may look at it then, and are to
- * find a program that begins. 1: so it does, and the signal comes once more; 0: it had
- * begun; -ESRCH: the task stands elsewhere.
+ * At the stop of a signal that may stop its group: others may look at it then, and are to
+ * find a program that begins. 0: so it stands, and is to get the signal; -ESRCH: it
+ * stands elsewhere.
  */
 int first_stopped(struct tracer *t, struct task *k)
 {
 	const uint64_t at = k->starts;
 	struct user_regs_struct r;
 	struct stand s;
+	siginfo_t info;
 
 	k->starts = 0;
 	if (!at || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0 || !is_starting(&r) ||
+		ptrace(PTRACE_GETSIGINFO, k->tid, 0, &info) < 0 ||
 		stand_begin(t, k, &s) < 0)
 		return 0;
 	r = s.entry;
-	if (r.rip < spawn_at(setup_start_shut) && setup_drop(t, k, &r) == -ESRCH)
+	const bool open = r.rip < spawn_at(setup_start_shut);
+	if (open && setup_drop(t, k, &r) == -ESRCH)
 		return -ESRCH;
 	renew(&s.regs, at);
-	k->restop = true;
-	return stand_same(k, &s) ? 0 : 1;
+	k->restop |= open && !takes_place(k, &info) && info.si_signo == SIGSTOP;
+	stand_same(k, &s);
+	return 0;
 }

@@ -286,8 +286,8 @@ bool foresee_often(struct foresight *s, struct texts *xs)
 	if (!s || !s->given || !atomic_load(&s->knows))
 		return false;
 	if (!s->told)
-		texts_learn(xs, &s->often);
-	return s->told = true;
+		s->told = texts_learn(xs, &s->often);
+	return s->told;
 }
 
 void foresee_free(struct foresight *s)

@@ -134,17 +134,14 @@ uint64_t mounts_of(struct tracer *t, struct task *k)
 }
 
 /* Two processes may have one: then each asks whenever it needs it. */
-void path_inherit(struct tracer *t, struct task *parent, struct task *child)
+void path_inherit(struct tracer *t, struct task *parent, struct task *child, bool plain)
 {
-	/* One that the hook has made has the mounts of its parent. */
-	const bool hooked = parent->slot.ctl && parent->slot.ctl->began;
-
-	if (hooked)
+	if (plain) /* then it has the root and the mounts of its parent */
 		root_of(t, parent);
 	child->fs = *fs_of(parent);
 	if (child->process == parent->process)
 		return;
-	if (!hooked)
+	if (!plain)
 		child->fs.since = 0;
 	if (parent->process->apart)
 		child->fs.cwd = 0;

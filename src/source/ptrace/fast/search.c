@@ -275,14 +275,18 @@ static void learn(struct text *to, struct text *from)
 	from->ncalls = 0;
 }
 
-/* What others have found out about files that are known. */
-void texts_learn(struct texts *xs, const struct texts *from)
+/* What others have found out about files that are known. Whether there are any. */
+bool texts_learn(struct texts *xs, const struct texts *from)
 {
+	bool any = false;
+
 	for (size_t i = 0; i < from->files.cap; i++) {
 		const struct map_slot *s = &from->files.slot[i];
 		struct text *x =
 			s->value ? (struct text *)map_get(&xs->files, s->a, s->b) : NULL;
 		if (x)
 			learn(x, (struct text *)s->value);
+		any |= x != NULL;
 	}
+	return any;
 }

@@ -197,6 +197,15 @@ bool spawn_is_hooked(const struct user_regs_struct *r)
 	return r->orig_rax == SYS_fork || (r->orig_rax == SYS_clone && !(r->rdi & ~own));
 }
 
+/* At the stop that tells of a child: whether it was made by such a call. */
+bool spawn_was_plain(const struct task *parent)
+{
+	struct user_regs_struct r;
+
+	return !ptrace(PTRACE_GETREGS, parent->tid, 0, &r) && r.cs == IN_64_BITS &&
+	       spawn_is_hooked(&r);
+}
+
 /* A child is there, and its parent has not gone on. Those that share memory with it are
  * made at a stop in any case. */
 void spawn_told(
