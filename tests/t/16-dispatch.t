@@ -93,6 +93,14 @@ EOP
 is "a program that is stopped as it begins has nothing of ours" "$(run -- $PY stops.py "$HELP/loop" | tr "\n" " ")" "True 0 0 True "
 is "... which is nothing but the stack" "$(echo "$bare" | cut -d' ' -f1-3 | sort -u)" "0 202 3"
 
+# A call whose signal waits behind a stop of its group has not been made: it is not to be
+# taken for a write of as many bytes as its number is.
+storms=$("$HELP/storms" 150 60 | md5sum)
+for mode in default --no-patch; do
+	[ $mode = default ] && mode=
+	is "all is written while a process is stopped and goes on $mode" "$("$IOPS" run ${mode:+"$mode"} -q -o /dev/null -- "$HELP/storms" 150 60 | md5sum)" "$storms"
+done
+
 # Whether an address can be read, as libraries ask the kernel, in handlers too: no signal of
 # ours that the kernel would have to let through.
 cat >probe.py <<'EOP'

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/audit.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -188,14 +189,34 @@ bool tracee_unrepeat(pid_t tid, const struct time_limit *l, uint64_t value, uint
 	return !ptrace(PTRACE_SETREGS, tid, 0, &r);
 }
 
+/* Whether a signal waits that was raised in place of its call: SECCOMP_RET_TRAP, syscall
+ * user dispatch. Stops of its group, and ours, come before. */
+static bool is_raised(pid_t tid)
+{
+	struct {
+		uint64_t off;
+		uint32_t flags;
+		int32_t nr;
+	} args = { .nr = 8 };
+	siginfo_t info[8];
+	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &args, info);
+
+	while (n-- > 0)
+		if (info[n].si_signo == SIGSYS && info[n].si_code > 0)
+			return true;
+	return false;
+}
+
 bool tracee_made(pid_t tid, struct made_call *c)
 {
 	struct user_regs_struct r;
 
 	/* One that the kernel is about to make again has its number for a result, and
-	 * stands before itself; syscall(2) leaves the place behind it in rcx. */
+	 * stands before itself; syscall(2) leaves the place behind it in rcx. One that
+	 * was not made has that for a result as well, and stands behind itself. */
 	if (ptrace(PTRACE_GETREGS, tid, 0, &r) < 0 || r.cs == CODE_32 ||
-		(int64_t)r.orig_rax < 0 || r.rip != r.rcx)
+		(int64_t)r.orig_rax < 0 || r.rip != r.rcx ||
+		(r.rax == r.orig_rax && is_raised(tid)))
 		return false;
 	*c = (struct made_call){
 		.nr = (int)r.orig_rax,
