@@ -181,7 +181,18 @@ def others(n):
         try: d.recvmsg(9, 256); assert False
         except BlockingIOError: pass
     return switches() - before
-if how == "threads":
+if how == "stops": # another process stops this one, whose first thread gets that, and lets it go on
+    import select, time
+    r, w = os.pipe(); pid = os.fork()
+    if not pid:
+        os.close(w)
+        while not select.select([r], [], [], 5e-4)[0]:
+            os.kill(os.getppid(), signal.SIGSTOP); time.sleep(5e-4)
+            os.kill(os.getppid(), signal.SIGCONT)
+        os._exit(0)
+    t = threading.Thread(target=brings, args=("sent", 240)); t.start(); t.join()
+    os.close(w); os.waitpid(pid, 0)
+elif how == "threads":
     ts = [threading.Thread(target=brings, args=("sent", 60)) for i in range(4)]
     [t.start() for t in ts]; [t.join() for t in ts]
 else: brings("sent", 240)
@@ -190,7 +201,7 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 os.write(os.open("comes", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), b"%d\n" % n)
 EOP
 for mode in "" --patch-after=1 --no-patch; do
-	for how in plain threads signals; do
+	for how in plain threads signals stops; do
 		rm -f sent.*
 		timeout 60 "$IOPS" run ${mode:+"$mode"} --json -o comes.json -- /usr/bin/python3 -S comes.py $how
 		is "descriptors that come with messages, $how $mode" "$? $(json comes.json '(lambda f: (sum(f.get("sent.%d" % i, (0, 0))[0] for i in range(20)), sum(f.get("sent.%d" % i, (0, 0))[1] for i in range(20))))({f["path"].split("/")[-1]: (f["write"]["operations"], f["write"]["bytes"]) for f in j["by"]["file"] if f["path"] and f["path"].startswith("'"$DIR"'")})') $(cat sent.* | wc -c) $(json comes.json '[(c["call"], c["all"]["operations"], c["all"]["bytes"]) for c in j["by"]["call"] if c["call"] == "recvmsg"]')" \
@@ -198,6 +209,11 @@ for mode in "" --patch-after=1 --no-patch; do
 		is "... agree with the kernel" "$(json comes.json '(j["run"]["verified"]["threads"] - j["run"]["verified"]["matched"], j["run"]["complete"])')" "(0, True)"
 		[ "$mode$how" != plain ] || ok "... and nobody else stops: $(cat comes) times in 900" test "$(cat comes)" -lt 60
 	done
+done
+
+for mode in "" --patch-after=1 --no-patch; do
+	is "a filter of its own comes while it waits for a message $mode" "$(timeout 60 "$IOPS" run ${mode:+"$mode"} -q -o /dev/null -- "$HELP/controls" filter)" "3 3"
+	is "what comes is written over $mode" "$(timeout 60 "$IOPS" run ${mode:+"$mode"} -q -o /dev/null -- "$HELP/controls" lengths 300)" good
 done
 
 # A filter of its own comes while another thread is in pipe2: descriptors stay what they are.

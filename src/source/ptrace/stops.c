@@ -143,7 +143,7 @@ static void on_syscall(struct tracer *t, struct task *k)
 		dispatch_entered(t, k, &in);
 		if (k->slot.ctl && in_hook(in.instruction_pointer))
 			queue_resume(t, k, 0); /* is in its ring */
-		else if (t->fast && rights_stop(t, k, in.entry.nr, in.entry.args[0]))
+		else if (t->fast && rights_stop(t, k, in.entry.nr))
 			queue_resume(t, k, 0);
 		else
 			entered(t, k, &in);

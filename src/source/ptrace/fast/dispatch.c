@@ -501,7 +501,7 @@ int dispatch_trap(struct tracer *t, struct task *k)
 		return -ESRCH;
 	if (!regs_behind(k, &r))
 		return -ESRCH;
-	if (info.si_arch == AUDIT_ARCH_X86_64 && rights_stop(t, k, r.orig_rax, r.rdi))
+	if (info.si_arch == AUDIT_ARCH_X86_64 && rights_stop(t, k, r.orig_rax))
 		return 1;
 	int done = instead(t, k, &r, &info, full);
 	if (done)

@@ -302,8 +302,7 @@ int fast_stop(struct tracer *t, struct task *k, const struct __ptrace_syscall_in
 	if (full && !k->distrusted)
 		slot_grow(&k->slot);
 	k->entered = fast_tsc();
-	if (in->arch == AUDIT_ARCH_X86_64 &&
-		rights_stop(t, k, in->entry.nr, in->entry.args[0]))
+	if (in->arch == AUDIT_ARCH_X86_64 && rights_stop(t, k, in->entry.nr))
 		return 1;
 	if (in->arch != AUDIT_ARCH_X86_64 || task_stops_always(k) || !k->process->started)
 		return 0;

@@ -560,7 +560,7 @@ void rights_by_messages(struct tracer *t, struct task *k, int64_t ret);
 bool rights_may_come(const struct task *k);
 bool rights_mend(struct task *k, struct user_regs_struct *r);
 void rights_look(struct tracer *t, struct task *k, const struct user_regs_struct *r);
-int rights_stop(struct tracer *t, struct task *k, uint64_t nr, uint64_t fd);
+int rights_stop(struct tracer *t, struct task *k, uint64_t nr);
 
 /* pass.c: see there. */
 int pass_call(struct tracer *t, struct task *k, struct user_regs_struct *r);

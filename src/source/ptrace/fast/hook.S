@@ -1500,6 +1500,10 @@ hook_control_at:
 hook_control_end:
 	cmpq	$16, %rax
 	jb	hook_control_out
+	movq	%rdx, %r11
+	subq	%rcx, %r11
+	cmpq	%r11, %rax
+	ja	hook_control_out
 	addq	$7, %rax
 	andq	$-8, %rax
 	addq	%rax, %rcx
@@ -1511,7 +1515,9 @@ hook_control_out:
 	movq	CTL(C_R11), %r11
 	movq	CTL(C_BACK), %rcx
 	jmp	*%rcx
-2:	movq	%rdi, CTL(C_RDI)
+2:	cmpl	$RIGHTS_MAY, CTL(C_RIGHTS)
+	jne	hook_control_out	/* a filter has come meanwhile: asked for when used */
+	movq	%rdi, CTL(C_RDI)
 	restore_flags
 	movq	CTL(C_RDX), %rdx
 	movq	CTL(C_R11), %r11

@@ -185,12 +185,11 @@ int first_stopped(struct tracer *t, struct task *k)
 	return 0;
 }
 
-int rights_stop(struct tracer *t, struct task *k, uint64_t nr, uint64_t fd)
+int rights_stop(struct tracer *t, struct task *k, uint64_t nr)
 {
 	(void)t;
 	(void)k;
 	(void)nr;
-	(void)fd;
 	return 0;
 }
 

@@ -49,9 +49,11 @@ static void came(struct tracer *t, struct task *k, uint64_t at)
 	m.msg_control = control;
 	m.msg_controllen = len;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+		const size_t left = (size_t)(control + len - (char *)c),
+			     own = c->cmsg_len < left ? c->cmsg_len : left;
 		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
 			continue;
-		for (size_t i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= c->cmsg_len; i++) {
+		for (size_t i = 0; CMSG_LEN((i + 1) * sizeof(int)) <= own; i++) {
 			int fd;
 			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
 			rights_opened(t, k, fd);
@@ -71,12 +73,13 @@ void rights_by_messages(struct tracer *t, struct task *k, int64_t ret)
 		came(t, k, at);
 }
 
-/* Where the program goes on; 0: it is not from a site. */
+/* Where the program goes on: behind its site, or in its stub, where that is another one's
+ * by now. */
 static uint64_t behind(struct task *k, const struct fast_ctl *c)
 {
 	const struct site *s = space_site_of_stub(k->space, c->back);
 
-	return s ? s->at + 2 : 0;
+	return s ? s->at + 2 : c->back;
 }
 
 /* Whether its last call was a recvmsg(2) that may have brought some. */
@@ -100,35 +103,43 @@ static void put_back(struct task *k, struct user_regs_struct *r, uint64_t to)
 	r->orig_rax = (uint64_t)-1;
 }
 
+/* Its stop is still to come, as a signal that waits: others come before. */
+static bool is_raised(const struct user_regs_struct *r)
+{
+	return r->orig_rax == SYS_recvmsg && r->rax == r->orig_rax;
+}
+
 /*
- * At a signal: whether it stood behind such a call, on its way here or there, where it
- * stands as the program has it now.
+ * At a stop of a signal or of its group: whether it stood behind such a call, on its way
+ * here or there, where it stands as the program has it now.
  */
 bool rights_mend(struct task *k, struct user_regs_struct *r)
 {
 	struct fast_ctl *c = k->slot.ctl;
-	const uint64_t to = rights_may_come(k) ? behind(k, c) : 0;
 
-	if (!to)
+	if (!rights_may_come(k))
 		return false;
-	if (between(r->rip, hook_control, hook_control_over)) {
-		if (r->rip == AT(hook_control))
-			c->result = r->rax;
-		else
-			mend_flags(r, c);
-		put_back(k, r, to);
-		return true;
+	const bool inside = between(r->rip, hook_control, hook_control_over);
+	if (!inside && (c->rights != RIGHTS_DUE || !space_site_of_stub(k->space, r->rip)))
+		return false;
+	if (r->rip == AT(hook_control))
+		c->result = r->rax;
+	else if (inside)
+		mend_flags(r, c);
+	if (!inside && is_raised(r)) {
+		r->rdi = c->rdi;
+		r->rip = r->rcx = behind(k, c);
+	} else {
+		put_back(k, r, behind(k, c));
 	}
-	if (c->rights != RIGHTS_DUE || !space_site_of_stub(k->space, r->rip))
-		return false;
-	put_back(k, r, to);
 	return true;
 }
 
 /* Once its records are fetched: where it stands behind such a call. */
 void rights_look(struct tracer *t, struct task *k, const struct user_regs_struct *r)
 {
-	const bool may = rights_may_come(k) && r->rip == behind(k, k->slot.ctl);
+	const bool may = rights_may_come(k) && k->slot.ctl->rights != RIGHTS_DUE &&
+			 r->rip == behind(k, k->slot.ctl);
 
 	if (may && k->files && (int64_t)r->rax >= 0)
 		came(t, k, k->slot.ctl->rsi);
@@ -137,14 +148,15 @@ void rights_look(struct tracer *t, struct task *k, const struct user_regs_struct
 }
 
 /* At the stop for them. 1: the task goes on as if it had been there; 0: it is none. */
-int rights_stop(struct tracer *t, struct task *k, uint64_t nr, uint64_t fd)
+int rights_stop(struct tracer *t, struct task *k, uint64_t nr)
 {
 	struct user_regs_struct r;
 
-	if (nr != SYS_recvmsg || (int64_t)fd != -1 || !k->slot.ctl ||
+	if (nr != SYS_recvmsg || !rights_may_come(k) ||
 		k->slot.ctl->rights != RIGHTS_DUE ||
-		ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0 || !rights_mend(k, &r))
+		ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return 0;
+	put_back(k, &r, behind(k, k->slot.ctl));
 	ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	drain_task(t, k);
 	rights_look(t, k, &r);

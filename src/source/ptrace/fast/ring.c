@@ -122,18 +122,18 @@ static void unlist(struct fast *f, struct task *k)
 }
 
 /* From now on, of a task that stands still: it is not alone any more, or elsewhere. */
+void slot_asks_now(struct slot *s)
+{
+	if (s->ctl)
+		s->ctl->statx &= ~(uint64_t)ASK_LATER;
+}
+
 /* Its calls are judged by a filter of the program's own: none of ours are to be. */
 void slot_forbid(struct slot *s)
 {
 	s->ctl->statx = 0;
 	if (s->ctl->rights == RIGHTS_MAY)
 		s->ctl->rights = RIGHTS_NEVER;
-}
-
-void slot_asks_now(struct slot *s)
-{
-	if (s->ctl)
-		s->ctl->statx &= ~(uint64_t)ASK_LATER;
 }
 
 /* What a task owes that stands still is told as it is: it is not to ask any more. */
