@@ -3,11 +3,15 @@
  * filter that lets recvmsg(2) have one descriptor only; then a descriptor comes with it
  * controls lengths N - another thread writes over the lengths of what has come with
  * messages
+ * controls stops N - a thread gets so many, with a descriptor each, while its process is
+ * stopped and goes on again
  */
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +22,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int ends[2];
@@ -150,6 +155,42 @@ static void lengths(int fd, int n)
 	puts("good");
 }
 
+/* The first thread gets the signals. */
+static void *gets(void *count)
+{
+	int fd = open("/dev/null", O_RDWR);
+
+	for (int i = *(int *)count; i--;) {
+		send_fd(fd);
+		need(take() == 3, "recvmsg");
+	}
+	over = true;
+	return NULL;
+}
+
+static void stopped(int n)
+{
+	pthread_t t;
+	int told[2];
+
+	need(!pipe(told), "pipe");
+	pid_t pid = fork();
+	if (!pid) {
+		close(told[1]);
+		for (struct pollfd p = { .fd = told[0] }; !poll(&p, 1, 1);) {
+			kill(getppid(), SIGSTOP);
+			usleep(500);
+			kill(getppid(), SIGCONT);
+		}
+		_exit(0);
+	}
+	need(!pthread_create(&t, NULL, gets, &n), "pthread_create");
+	pthread_join(t, NULL);
+	close(told[1]);
+	need(waitpid(pid, NULL, 0) == pid, "waitpid");
+	puts("good");
+}
+
 int main(int argc, char **argv)
 {
 	int fd = open("/dev/null", O_RDWR);
@@ -157,6 +198,8 @@ int main(int argc, char **argv)
 	need(argc > 1 && fd >= 0 && !socketpair(AF_UNIX, SOCK_DGRAM, 0, ends), "begin");
 	if (!strcmp(argv[1], "filter"))
 		filtered(fd);
+	else if (!strcmp(argv[1], "stops"))
+		stopped(argc > 2 ? atoi(argv[2]) : 1);
 	else
 		lengths(fd, argc > 2 ? atoi(argv[2]) : 1);
 	return 0;

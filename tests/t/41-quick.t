@@ -213,6 +213,7 @@ done
 
 for mode in "" --patch-after=1 --no-patch; do
 	is "a filter of its own comes while it waits for a message $mode" "$(timeout 60 "$IOPS" run ${mode:+"$mode"} -q -o /dev/null -- "$HELP/controls" filter)" "3 3"
+	is "what comes while a process is stopped and goes on $mode" "$(timeout 100 "$IOPS" run ${mode:+"$mode"} -q -o /dev/null -- "$HELP/controls" stops "$([ "$mode" = --no-patch ] && echo 2000 || echo 40000)")" good
 	is "what comes is written over $mode" "$(timeout 60 "$IOPS" run ${mode:+"$mode"} -q -o /dev/null -- "$HELP/controls" lengths 300)" good
 done
 
