@@ -39,8 +39,31 @@ static void go_on(struct tracer *t, struct task *k, int sig)
 	}
 }
 
+/*
+ * The former leader of a process, of which another thread runs a program now, has gone
+ * without a word. Its counters are what the process has and no other thread had.
+ */
+static void superseded(struct tracer *t, struct task *k)
+{
+	struct counters last;
+	bool known = !task_last(k, &last);
+
+	if (t->fast)
+		drain_dead(t, k, known ? &last : NULL);
+	if (known)
+		call_ended(t, k, &last);
+	task_ended(t, k, known ? &last : NULL);
+}
+
 static void on_exit_stop(struct tracer *t, struct task *k)
 {
+	struct task *heir = k->exiting ? NULL : task_heir(t, k);
+
+	if (heir) {
+		superseded(t, k);
+		fast_exec_begin(t, k, heir->tid);
+		task_inherits(t, k, heir);
+	}
 	if (!k->exiting) { /* else it was killed as it was let go */
 		rest_died(t, k);
 		if (t->fast)
@@ -398,22 +421,6 @@ static void on_birth(struct tracer *t, struct task *k, bool vfork)
 		}
 	}
 	go_on(t, k, 0);
-}
-
-/*
- * The former leader of a process, of which another thread runs a program now, has gone
- * without a word. Its counters are what the process has and no other thread had.
- */
-static void superseded(struct tracer *t, struct task *k)
-{
-	struct counters last;
-	bool known = !task_last(k, &last);
-
-	if (t->fast)
-		drain_dead(t, k, known ? &last : NULL);
-	if (known)
-		call_ended(t, k, &last);
-	task_ended(t, k, known ? &last : NULL);
 }
 
 static void on_exec(struct tracer *t, struct task *k)

@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 uint64_t tracer_now(const struct tracer *t)
 {
@@ -512,6 +514,58 @@ void task_note(struct tracer *t, struct task *k, enum op_note note, uint16_t row
 	tracer_put(t, &op);
 }
 
+/* The former leader of its process has gone, and what runs a program has its id now. */
+void task_inherits(struct tracer *t, struct task *k, struct task *caller)
+{
+	const struct task moved = *caller;
+
+	task_flush(t, k);
+	k->exiting = false;
+	k->held = moved.held;
+	k->eintr = moved.eintr;
+	k->sysmode = moved.sysmode;
+	k->bare = moved.bare;
+	k->filtered = moved.filtered;
+	k->sealed = moved.sealed;
+	k->off = moved.off;
+	k->base = moved.base;
+	k->mine = moved.mine;
+	k->call = moved.call;
+	k->counted = moved.counted;
+	k->fast += moved.fast;
+	k->slow += moved.slow;
+	k->unsure = moved.unsure;
+	k->before = moved.before;
+	caller->seized = k->seized; /* dropped, as the former leader is */
+	k->seized = moved.seized;
+	task_drop(t, caller);
+}
+
+struct heir {
+	const struct task *of;
+	struct task *found;
+};
+
+static void look_for_heir(struct tracer *t, struct task *k, void *arg)
+{
+	struct heir *h = arg;
+
+	(void)t;
+	if (k != h->of && k->process == h->of->process && k->state == TASK_RUNNING &&
+		in_exec(k) && syscall(SYS_tgkill, k->process->pid, k->tid, 0) < 0 &&
+		errno == ESRCH)
+		h->found = k;
+}
+
+struct task *task_heir(struct tracer *t, const struct task *k)
+{
+	struct heir h = { .of = k };
+
+	if (k->tid == k->process->pid && k->process->ntasks > 1)
+		tasks_each(t, look_for_heir, &h);
+	return h.found;
+}
+
 /*
  * At PTRACE_EVENT_EXEC the task has the process's own id, whichever thread it was: the
  * record of the former leader goes, that of the caller takes its place. ptrace(2).
@@ -521,25 +575,8 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 	struct task *caller = former == k->tid ? NULL : task_find(t, former);
 	struct process *p = k->process;
 
-	if (caller) {
-		struct task moved = *caller;
-		task_flush(t, k);
-		k->held = moved.held;
-		k->eintr = moved.eintr;
-		k->sysmode = moved.sysmode;
-		k->bare = moved.bare;
-		k->filtered = moved.filtered;
-		k->sealed = moved.sealed;
-		k->off = moved.off;
-		k->counted = moved.counted;
-		k->fast += moved.fast;
-		k->slow += moved.slow;
-		k->unsure = moved.unsure;
-		k->before = moved.before;
-		caller->seized = k->seized; /* dropped, as the former leader is */
-		k->seized = moved.seized;
-		task_drop(t, caller);
-	}
+	if (caller)
+		task_inherits(t, k, caller);
 	fdtab_forget(t->fdtab, &k->fd);
 	k->call.row = -1;
 	k->execs = 0;

@@ -387,6 +387,10 @@ void task_born(struct tracer *t, struct task *k, pid_t parent);
 void task_gone(struct tracer *t, struct task *k, int status);
 void task_drop(struct tracer *t, struct task *k);
 uint32_t task_exec(struct tracer *t, struct task *k, pid_t former);
+/* Who has the id of a leader by now, and dies in its exec without that being told; and
+ * what is done about it once the leader has ended. */
+struct task *task_heir(struct tracer *t, const struct task *k);
+void task_inherits(struct tracer *t, struct task *k, struct task *caller);
 void task_baseline(struct tracer *t, struct task *k);
 void task_check(struct tracer *t, struct task *k);
 void task_begin(struct task *k);
