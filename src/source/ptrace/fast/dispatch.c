@@ -565,8 +565,7 @@ static bool stays_in_handler(const struct task *k)
 
 	if (ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0 || !in_setup(r.rip))
 		return false;
-	if (r.rip != SETUP_AT + (uint64_t)(setup_orphan - setup_code) ||
-		!handler_is_one(own))
+	if (r.rip != setup_at(setup_orphan) || !handler_is_one(own))
 		return true;
 	r.rip = own;
 	return ptrace(PTRACE_SETREGS, k->tid, 0, &r) < 0;

@@ -54,12 +54,12 @@ bool exec_stop(struct tracer *t, struct task *k, int sig)
 
 	if (!k->execs || ptrace(PTRACE_GETREGS, k->tid, 0, &r) < 0)
 		return false;
-	const bool met = sig == SIGTRAP && r.rip == spawn_at(setup_exec_trap) + 1;
-	if (met || r.rip == spawn_at(setup_exec_trap)) {
+	const bool met = sig == SIGTRAP && r.rip == setup_at(setup_exec_trap) + 1;
+	if (met || r.rip == setup_at(setup_exec_trap)) {
 		r.rcx = k->execs;
 		return back(t, k, &r, k->execs, (int64_t)r.rax) && met && !is_sent(k);
 	}
-	if (r.rip == spawn_at(setup_exec))
+	if (r.rip == setup_at(setup_exec))
 		k->hurried = back(t, k, &r, k->execs - 2, -EINTR);
 	return false;
 }

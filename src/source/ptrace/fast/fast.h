@@ -378,7 +378,7 @@ static inline bool in_hook(uint64_t ip)
 }
 static inline bool in_setup(uint64_t ip) /* our handler, or what is run for us */
 {
-	return ip >= SETUP_AT && ip < SETUP_AT + (uint64_t)(hook_look - setup_code);
+	return ip >= SETUP_AT && ip < setup_at(hook_look);
 }
 
 #include "ring.h"
@@ -428,10 +428,14 @@ void guards_free(struct guards *all);
 struct guard *guard_new(struct guards *all, int fd);
 void guard_free(struct guards *all, struct guard *g);
 
-/* stand.c: the state of a task before calls are made in its name. */
-struct stand;
+/* mem.c: the memory of a task that stands still, to be written to. */
 int mem_open(pid_t tid);
 int mem_write(int mem, uint64_t at, const void *from, size_t len);
+int stand_mem(struct fast *f, pid_t tid);
+void stand_forget(struct fast *f);
+
+/* stand.c: the state of a task before calls are made in its name. */
+struct stand;
 int stand_wait(struct tracer *t, struct task *k, int event, int request);
 int stand_go(struct tracer *t, struct task *k, const struct user_regs_struct *r,
 	int request, int event);
@@ -448,8 +452,6 @@ int stand_make(struct tracer *t, struct task *k, const struct stand *s, uint64_t
 	const uint64_t arg[4]);
 int stand_back(struct tracer *t, struct task *k, struct stand *s);
 void stand_begun(struct task *k, struct stand *s);
-int stand_mem(struct fast *f, pid_t tid);
-void stand_forget(struct fast *f);
 
 /* gap.c: whether there is room for all that is ours; a place for its first stubs, near
  * code, 0: none, or no room for all else; a free place for a page near code, 0: none. */

@@ -106,7 +106,7 @@ static int let_start(struct tracer *t, struct task *k, struct stand *s,
 	k->dispatched = !err && dispatch_on(t, k) == 0;
 	if (k->dispatched) {
 		k->starts = s->regs.rip;
-		s->regs.rip = spawn_at(setup_start);
+		s->regs.rip = setup_at(setup_start);
 		s->regs.r12 = r->r12;
 		return 0;
 	}
@@ -179,7 +179,7 @@ bool first_begin(struct tracer *t, struct task *k)
 /* Where it is about to begin by itself. */
 static bool is_starting(const struct user_regs_struct *r)
 {
-	return r->rip >= spawn_at(setup_start) && r->rip < spawn_at(setup_start_end);
+	return r->rip >= setup_at(setup_start) && r->rip < setup_at(setup_start_end);
 }
 
 /* A place to begin from, as the kernel makes it. */
@@ -223,7 +223,7 @@ int first_stopped(struct tracer *t, struct task *k)
 		stand_begin(t, k, &s) < 0)
 		return 0;
 	r = s.entry;
-	const bool open = r.rip < spawn_at(setup_start_shut);
+	const bool open = r.rip < setup_at(setup_start_shut);
 	if (open && setup_drop(t, k, &r) == -ESRCH)
 		return -ESRCH;
 	renew(&s.regs, at);

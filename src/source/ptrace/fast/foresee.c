@@ -53,16 +53,19 @@ static uint64_t loader_code(void)
 	return loader ? (uintptr_t)loader + loader->e_entry : 0;
 }
 
-/*
- * Where the C library has what nearly every program calls, in bytes before a function and
- * behind its beginning: around read(2) and mmap(2) most of it, among others; elsewhere a
- * few calls that are all common. A site costs each start half of what a stop does.
- */
+/* Of a library: bytes before a function and behind its beginning; all: whatever is
+ * called there. */
 struct part {
 	void *function;
 	uint16_t before, behind;
 	bool all;
 };
+
+/*
+ * Where the C library has what nearly every program calls, in bytes before a function and
+ * behind its beginning: around read(2) and mmap(2) most of it, among others; elsewhere a
+ * few calls that are all common. A site costs each start half of what a stop does.
+ */
 static const struct part library[] = {
 	{ (void *)read, 0x2000, 0x6000, false },
 	{ (void *)mmap, 0x2000, 0x6000, false },

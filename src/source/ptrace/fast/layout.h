@@ -299,6 +299,12 @@ extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_
 	setup_shut_trap[], setup_start[], setup_start_shut[], setup_start_end[],
 	setup_exec[], setup_exec_trap[], setup_filter[], setup_filter_trap[],
 	setup_orphan[], setup_ring_code[], setup_ring_trap[], setup_end[];
+
+/* Where a place of the second page is in the target. */
+static inline uint64_t setup_at(const uint8_t *label)
+{
+	return SETUP_AT + (uint64_t)(label - setup_code);
+}
 #endif
 
 #endif

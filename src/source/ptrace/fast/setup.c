@@ -21,8 +21,6 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-#define IN_SETUP(label) (SETUP_AT + (uint64_t)((label)-setup_code))
-
 /*
  * A breakpoint where its signal is ignored would set that back to its default, and where
  * one waits it would not be told from that.
@@ -50,14 +48,14 @@ static int run(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	if (!calls && ends_in_trap(t, k) &&
 		ptrace(PTRACE_SETSIGMASK, k->tid, sizeof(but_trap), &but_trap) < 0)
 		return -errno;
-	r->rip = IN_SETUP(from);
+	r->rip = setup_at(from);
 	r->orig_rax = -1;
 	r->rax = 0;
 	int err = stand_go(t, k, r, request, event);
 	while (!err) {
 		if (ptrace(PTRACE_GETREGS, k->tid, 0, r) < 0)
 			return -errno;
-		if (r->rip == IN_SETUP(to) || r->rip == IN_SETUP(to) + 1)
+		if (r->rip == setup_at(to) || r->rip == setup_at(to) + 1)
 			return 0;
 		if (ptrace(request, k->tid, 0, 0) < 0)
 			return -errno;
@@ -134,9 +132,9 @@ int setup_fill(struct tracer *t, struct task *k)
 	shapes_own(k->space, page + (SHAPES_AT - HOOK_AT));
 	memcpy(page + (NAME_AT - HOOK_AT), "iops", 5);
 	fast_entries(page + (ENTRIES_AT - HOOK_AT));
-	const uint64_t action[3] = { IN_SETUP(setup_orphan),
+	const uint64_t action[3] = { setup_at(setup_orphan),
 		SA_SIGINFO | SA_ONSTACK | 0x04000000 /* SA_RESTORER */,
-		IN_SETUP(setup_orphan) };
+		setup_at(setup_orphan) };
 	memcpy(page + (ACTION_AT - HOOK_AT), action, sizeof(action));
 	int err = mem_write(mem, HOOK_AT, page, sizeof(page));
 	if (!err && t->launch)
@@ -238,7 +236,7 @@ int setup_drop(struct tracer *t, struct task *k, struct user_regs_struct *r)
 /* The same. Where a call has told us of the end, in its place. */
 static int shut(struct tracer *t, struct task *k, struct user_regs_struct *r)
 {
-	if (r->rip == IN_SETUP(setup_trap) + 1)
+	if (r->rip == setup_at(setup_trap) + 1)
 		return setup_drop(t, k, r);
 	r->orig_rax = r->rax = SYS_close;
 	r->rdi = r->r12;

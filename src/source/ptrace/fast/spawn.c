@@ -107,7 +107,7 @@ static int make_exec(struct tracer *t, struct task *k, struct user_regs_struct *
 	k->entered = fast_tsc();
 	k->execs = r->rip;
 	k->raises = k->process->ntasks == 1;
-	r->rip = spawn_at(setup_exec);
+	r->rip = setup_at(setup_exec);
 	r->rax = r->orig_rax;
 	r->orig_rax = -1;
 	return ptrace(PTRACE_SETREGS, k->tid, 0, r) < 0 ? -ESRCH : 1;

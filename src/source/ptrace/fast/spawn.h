@@ -23,12 +23,6 @@ void spawn_born(struct task *k);
 bool spawn_is_plain(
 	const struct tracer *t, const struct task *parent, const struct task *child);
 
-/* A place in the second page. */
-static inline uint64_t spawn_at(const uint8_t *label)
-{
-	return SETUP_AT + (uint64_t)(label - setup_code);
-}
-
 /* first.c: see there. */
 int first_stopped(struct tracer *t, struct task *k);
 
