@@ -29,14 +29,17 @@ static void task(pid_t tid)
 		return;
 	}
 	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-	waitpid(tid, NULL, __WALL);
+	int status = 0;
+	waitpid(tid, &status, __WALL);
 	ptrace(PTRACE_GETREGS, tid, 0, &r);
 	ptrace((enum __ptrace_request)0x4211, tid, sizeof(config), config);
 	if (r.gs_base || config[0]) {
 		printf("%d: gs %llx, dispatch %llu\n", tid, r.gs_base, config[0]);
 		wrong = 1;
 	}
-	ptrace(PTRACE_DETACH, tid, 0, 0);
+	/* It may have stopped to be given a signal: looking is not to lose that. */
+	long sig = WIFSTOPPED(status) && status >> 16 == 0 ? WSTOPSIG(status) : 0;
+	ptrace(PTRACE_DETACH, tid, 0, sig);
 }
 
 static long compare(FILE *mem, const char *path, unsigned long from, unsigned long len,
