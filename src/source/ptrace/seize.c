@@ -163,7 +163,7 @@ static int seize(
 	struct task *k = task_find(t, tid);
 	if (!k) {
 		join(t, tid, pid);
-		k = task_new(t, tid, pid);
+		k = task_new(t, tid, pid, NULL);
 	}
 	if (!k) {
 		ptrace(PTRACE_INTERRUPT, tid, 0, 0); /* to be let go at its stop */

@@ -339,7 +339,7 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 
 	k->process->stopped &= group;
 	k->process->signals += k->stopped_before;
-	const bool seized = k->seized;
+	const bool seized = k->seized, fresh = !k->stopped_before && !seized && !group;
 	if (!k->stopped_before)
 		uring_born(t, k);
 	k->stopped_before = true;
@@ -353,6 +353,10 @@ static void on_event_stop(struct tracer *t, struct task *k, int sig)
 	if (seized)
 		control_judged(t, k);
 	k->poked = false;
+	if (fresh) { /* it has made no call yet */
+		go_on(t, k, 0);
+		return;
+	}
 	if (group && !task_leaves(t, k)) {
 		early_undo(k);
 		rest_undo(t, k);
@@ -398,7 +402,7 @@ static void on_birth(struct tracer *t, struct task *k, bool vfork)
 	if (tid && !child && is_alive(tid)) {
 		pid_t pid =
 			is_thread_of(k->process->pid, tid) ? k->process->pid : (pid_t)tid;
-		child = task_new(t, tid, pid);
+		child = task_new(t, tid, pid, k);
 		if (child)
 			task_born(t, child, k->process->pid);
 	}

@@ -68,8 +68,11 @@ static void process_leave(struct tracer *t, struct process *p)
 	free(p);
 }
 
-/* NULL: out of memory. Such a task is passed through without being counted. */
-struct task *task_new(struct tracer *t, pid_t tid, pid_t pid)
+/*
+ * parent: whose child it is, as fast_birth() will tell; NULL: that is not known. NULL:
+ * out of memory. Such a task is passed through without being counted.
+ */
+struct task *task_new(struct tracer *t, pid_t tid, pid_t pid, const struct task *parent)
 {
 	struct task *k = calloc(1, sizeof(*k));
 	struct process *p = k ? process_of(t, pid) : NULL;
@@ -86,7 +89,8 @@ struct task *task_new(struct tracer *t, pid_t tid, pid_t pid)
 	k->sysmode = !t->filter;
 	k->filtered = t->filter && !t->dispatch;
 	k->signals = p->signals;
-	fast_new(t, k);
+	if (!parent)
+		fast_new(t, k);
 	p->newest = k;
 	p->ntasks++;
 	t->ntasks++;

@@ -382,7 +382,7 @@ bool tracee_gains_rights(const char *path);
 
 /* task.c */
 struct task *task_find(struct tracer *t, pid_t tid);
-struct task *task_new(struct tracer *t, pid_t tid, pid_t pid);
+struct task *task_new(struct tracer *t, pid_t tid, pid_t pid, const struct task *parent);
 void task_born(struct tracer *t, struct task *k, pid_t parent);
 void task_gone(struct tracer *t, struct task *k, int status);
 void task_drop(struct tracer *t, struct task *k);
@@ -451,12 +451,13 @@ void again_exit(struct tracer *t, struct task *k, int64_t ret);
  * io_uring_enter(2) need not, as we could not read its rings. The rest is for fast/
  * alone.
  */
-enum { OWN_CLOSES = 1, OWN_ENTERS = 2, OWN_SPAWNS = 4 };
+enum { OWN_CLOSES = 1, OWN_ENTERS = 2, OWN_SPAWNS = 4, OWN_THREADS = 8 };
 bool fast_stops_closes(const struct tracer *t, const struct task *k);
 void fast_frees_enters(const struct tracer *t, const struct task *k, bool on);
 uint8_t shape_of(const struct fast *f, const struct space *sp, uint64_t nr);
 void shapes_own(const struct space *sp, uint8_t shape[NSHAPES]);
 void shapes_spawns(const struct tracer *t, const struct task *k, bool stop);
+void shapes_threads(const struct tracer *t, const struct task *k);
 bool handler_is_there(struct tracer *t, struct task *k);
 
 /* uring.c, aio.c: see there. */

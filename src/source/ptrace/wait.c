@@ -27,7 +27,7 @@ enum {
 static struct task *stranger(struct tracer *t, pid_t tid)
 {
 	pid_t parent = 0, pid = process_tgid(tid, &parent);
-	struct task *k = pid ? task_new(t, tid, pid) : NULL;
+	struct task *k = pid ? task_new(t, tid, pid, NULL) : NULL;
 
 	if (k) {
 		task_born(t, k, pid == tid ? parent : pid);

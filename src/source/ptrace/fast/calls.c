@@ -143,7 +143,7 @@ struct syscall_set fast_concerned(bool second)
 unsigned fast_addresses(uint32_t out[FAST_CALLS])
 {
 	const uint8_t *after[FAST_CALLS] = { hook_post, hook_new_post, hook_stat_sys + 2,
-		hook_pay_sys + 2, hook_ring_post };
+		hook_pay_sys + 2, hook_ring_post, hook_thread_post };
 
 	for (unsigned i = 0; i < FAST_CALLS; i++)
 		out[i] = HOOK_AT + (uint32_t)(after[i] - hook_code);
@@ -251,13 +251,14 @@ static bool stops_for_more(const struct syscall_set *want, unsigned row)
  * What threads call, for themselves or for what they are made for. To patch all such
  * sites of a library takes less than a few of them with breakpoints.
  */
-static const short likely[] = { SYS_futex, SYS_rseq, SYS_set_robust_list, SYS_exit,
-	SYS_madvise, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_brk, SYS_rt_sigprocmask,
-	SYS_sched_yield, SYS_clock_nanosleep, SYS_poll, SYS_epoll_wait, SYS_epoll_ctl,
-	SYS_read, SYS_write, SYS_open, SYS_openat, SYS_close, SYS_stat, SYS_fstat,
-	SYS_lstat, SYS_newfstatat, SYS_statx, SYS_lseek, SYS_pread64, SYS_pwrite64,
-	SYS_readv, SYS_writev, SYS_getdents64, SYS_access, SYS_readlink, SYS_unlink,
-	SYS_recvfrom, SYS_sendto, SYS_recvmsg, SYS_sendmsg, SYS_fdatasync, SYS_fsync };
+static const short likely[] = { SYS_clone3, SYS_clone, SYS_futex, SYS_rseq,
+	SYS_set_robust_list, SYS_exit, SYS_madvise, SYS_mmap, SYS_munmap, SYS_mprotect,
+	SYS_brk, SYS_rt_sigprocmask, SYS_sched_yield, SYS_clock_nanosleep, SYS_poll,
+	SYS_epoll_wait, SYS_epoll_ctl, SYS_read, SYS_write, SYS_open, SYS_openat,
+	SYS_close, SYS_stat, SYS_fstat, SYS_lstat, SYS_newfstatat, SYS_statx, SYS_lseek,
+	SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_getdents64, SYS_access,
+	SYS_readlink, SYS_unlink, SYS_recvfrom, SYS_sendto, SYS_recvmsg, SYS_sendmsg,
+	SYS_fdatasync, SYS_fsync };
 
 /* What nearly every program calls, most of it before anything of its own runs. */
 static const short common[] = { SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_access,

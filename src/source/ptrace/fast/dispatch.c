@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 /* Signals of a site: a patch takes as long as some of them; where others may run there,
- * as many more, and one for each that is asked. */
+ * as many more, and one for each two that are asked. */
 enum { PATCH_AT = 2, PATCH_AMONG = 8 };
 
 /* All that an address space needs, before anything is dispatched. */
@@ -317,7 +317,7 @@ static int at_site(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	if (s->state == SITE_COLD)
 		text_met(sp, r->rip - 2);
 	sp->strays += s->state == SITE_REFUSED || s->rest;
-	unsigned enough = space_is_alone(sp) ? PATCH_AT : PATCH_AMONG + sp->refs;
+	unsigned enough = space_is_alone(sp) ? PATCH_AT : PATCH_AMONG + sp->refs / 2;
 	bool hot = ++s->hits >= enough || t->fast->after == 1;
 	if (s->state == SITE_PATCHED ||
 		(s->state == SITE_COLD && hot && !space_has_strangers(t, k))) {
@@ -462,7 +462,7 @@ static int instead(struct tracer *t, struct task *k, struct user_regs_struct *r,
 		return -ESRCH;
 	const bool passes = vain || (spawns && spawn_may_pass(k, r));
 	bool hooked = shape_of(t->fast, k->space, r->orig_rax) != SHAPE_PASS &&
-		      !(spawns && !spawn_is_hooked(r));
+		      !(spawns && !spawn_is_hooked(k, r));
 	int done = hooked && !k->slotless ? through_hook(t, k, r, full) : 0;
 	return done || !passes ? done : pass_call(t, k, r);
 }

@@ -497,8 +497,10 @@ bool elf_is_quick(struct elf *x, uint64_t call)
 	if (!address_of(x, call, &to_address))
 		return false;
 	a.address = call + to_address;
-	const struct range *f =
-		read_functions(x, &a) < 0 ? NULL : function_of(x, a.address);
+	bool known = read_functions(x, &a) >= 0;
+	const struct range *f = known ? function_of(x, a.address) : NULL;
+	if (known && !f) /* few, but who makes threads makes many */
+		f = function_before(x, a.address);
 	return f ? a.address - f->from <= FAR : !x->nfunctions;
 }
 

@@ -133,10 +133,13 @@ static struct space *copy_space(
 
 void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool vfork)
 {
-	if (!t->fast || !parent->space)
+	if (!t->fast || !parent->space) {
+		fast_new(t, child);
 		return;
+	}
 	drain_task(t, parent);
-	fast_forget(t, child);
+	if (child->space)
+		fast_forget(t, child);
 	if (child->process != parent->process) {
 		parent->space->hits = 0;
 		parent->space->forked = true;
@@ -144,6 +147,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 	if (same(parent->tid, child->tid, KCMP_VM)) {
 		child->space = parent->space;
 		child->space->refs++;
+		child->space->threads |= child->process == parent->process;
 		if (vfork)
 			life_lend(parent, child);
 	} else {
@@ -189,6 +193,11 @@ void fast_first_stop(struct tracer *t, struct task *k)
 	else
 		spawn_born(k);
 	dispatch_begin(t, k);
+	/* Else the first operation of a thread below a filter would stop for that. */
+	if (t->launch && k->filtered && !k->held_back && k->process->ntasks > 1 &&
+		k->space && !k->space->undone && task_is_seen(t, k) &&
+		!task_stops_always(k))
+		task_hook(t, k);
 }
 
 /* Before the records of its old life go: k may be joined by the thread that ran exec. */

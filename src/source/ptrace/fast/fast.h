@@ -295,7 +295,7 @@ static inline bool is_shape(const struct fast *f, uint64_t nr)
 
 /* calls.c: the calls that have to stop for us from the start on, or once there are rings
  * (second); and where the hook's own calls return to. */
-enum { FAST_CALLS = 5, IN_64_BITS = 0x33 /* cs */ };
+enum { FAST_CALLS = 6, IN_64_BITS = 0x33 /* cs */ };
 struct syscall_set fast_concerned(bool second);
 unsigned fast_addresses(uint32_t out[FAST_CALLS]);
 int call_open_flags(const uint64_t *arg, const char *name);

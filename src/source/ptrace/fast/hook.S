@@ -64,7 +64,8 @@ setup_entry_end:
 	.globl hook_events_again, hook_events_end, hook_room_at, hook_room_end, hook_submit_added
 	.globl hook_message, hook_control, hook_control_kept, hook_control_at
 	.globl hook_control_end, hook_control_out, hook_control_over, hook_go, hook_spare, hook_spare_at, hook_spare_end, hook_spare_saved
-	.globl hook_spare_sys, hook_spare_post, hook_spare_over
+	.globl hook_spare_sys, hook_spare_post, hook_spare_over, hook_child_at, hook_child_end
+	.globl hook_thread, hook_thread_sys, hook_thread_post, hook_thread_end
 
 .macro restore_flags
 	movzwl	CTL(C_FLAGS), %eax
@@ -145,13 +146,6 @@ hook_beyond:
 	cmpl	$1030, %esi		/* F_DUPFD_CLOEXEC */
 	jne	hook_free
 	jmp	hook_record
-
-hook_child:	/* its gs leads to the slot of its parent, until its first stop */
-	cmpq	$56, CTL(C_RAX)
-	jne	hook_began		/* fork(2) */
-	testq	$~0x13000ff, %rdi	/* but CLONE_PARENT_SETTID, _CHILD_SETTID, _CLEARTID */
-	jz	hook_began
-	jmp	hook_pass
 
 hook_space:	/* what is ours is not to be taken unseen: rival.c */
 	cmpl	$SHAPE_SPACE-0x100, %edx
@@ -1460,6 +1454,40 @@ hook_events_kept:
 	movq	CTL(C_RET), %rcx
 	jmp	*%rcx
 hook_events_end:
+
+/*
+ * A child: its gs leads to the slot of its parent, until its first stop. It shares nothing,
+ * or is a thread like any other, and not the first: SHAPES_AT of clone3(2) says so.
+ */
+hook_child:
+	movq	%rdi, %rcx
+	movl	CTL(C_RAX), %edx
+	cmpl	$57, %edx
+	je	hook_began		/* fork(2) */
+	jb	1f
+	cmpq	$LOWEST, %rdi
+	jl	hook_pass
+hook_child_at:
+	movq	(%rdi), %rcx		/* struct clone_args: flags */
+hook_child_end:
+	jmp	2f
+1:	testq	$~CHILD_MAY, %rcx
+	jz	hook_began
+2:	andq	$~THREAD_MAY, %rcx
+	cmpq	$THREAD_MUST, %rcx
+	jne	hook_pass
+	cmpb	$SHAPE_CHILD, SHAPES_AT+435
+	jne	hook_pass
+hook_thread:	/* not as what is free: a filter of ours would make it stop there */
+	restore_flags
+	movq	CTL(C_RAX), %rax
+	movq	CTL(C_RDX), %rdx
+hook_thread_sys:
+	syscall
+hook_thread_post:
+	movq	CTL(C_RET), %rcx
+	jmp	*%rcx
+hook_thread_end:
 
 /*
  * More of the hook: recvmsg(2) with room for control data. It goes the way of others, but

@@ -103,7 +103,14 @@
 #define SHAPE_SPARE   0x88 /* as free, but a mask is set without SIGSYS */
 #define SHAPE_DUPS    0x89 /* as free, but for what shape_returns() says of it */
 #define SHAPE_SPACE   0x8a /* ... unless what is ours may be among arguments 0 and 1 */
-#define SHAPE_CHILD   0x8b /* as what waits, unless the child shares something with it */
+#define SHAPE_CHILD   0x8b /* as what waits, of a child that has these flags: */
+
+/* Of clone(2): it shares nothing; CLONE_PARENT_SETTID, _CHILD_SETTID, _CHILD_CLEARTID. */
+#define CHILD_MAY     0x13000ff
+/* A thread: CLONE_VM, _FS, _FILES, _SIGHAND, _THREAD. It may have the three above,
+ * _SYSVSEM, _SETTLS, _DETACHED. */
+#define THREAD_MUST   0x10f00
+#define THREAD_MAY    0x17c0000
 
 /* Control words, from the start of the slot. */
 #define C_RING        0x00
@@ -292,7 +299,8 @@ extern const uint8_t hook_code[], hook_free_again[], hook_free[], hook_free_sys[
 	hook_go[], hook_message[], hook_control[], hook_control_kept[], hook_control_at[],
 	hook_control_end[], hook_control_out[], hook_control_over[], hook_spare[],
 	hook_spare_at[], hook_spare_end[], hook_spare_saved[], hook_spare_sys[],
-	hook_spare_post[], hook_spare_over[];
+	hook_spare_post[], hook_spare_over[], hook_child_at[], hook_child_end[],
+	hook_thread[], hook_thread_sys[], hook_thread_post[], hook_thread_end[];
 extern const uint8_t setup_entry[], setup_entry_go[], setup_entry_end[], setup_named[];
 extern const uint8_t setup_code[], setup_trap[], setup_barrier[], setup_barrier_trap[],
 	setup_map[], setup_map_trap[], setup_unmap[], setup_unmap_trap[], setup_shut[],

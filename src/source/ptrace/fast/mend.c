@@ -97,6 +97,8 @@ static uint64_t after_fault(uint64_t ip)
 		return AT(hook_free);
 	if (between(ip, hook_spare_at, hook_spare_end))
 		return AT(hook_free);
+	if (between(ip, hook_child_at, hook_child_end))
+		return AT(hook_code);
 	if (between(ip, hook_path_at, hook_path_end))
 		return AT(hook_fault_path);
 	if (between(ip, hook_pair_at, hook_pair_end))
@@ -134,18 +136,18 @@ static bool in_stub(const struct site *s, struct user_regs_struct *r)
 	return true;
 }
 
-/* A call that is not recorded; behind it nothing but the way back. */
-static void in_free(
-	struct user_regs_struct *r, const struct site *s, const struct fast_ctl *c)
+/* A call that is not recorded; behind it, from post to end, nothing but the way back. */
+static void in_free(struct user_regs_struct *r, const struct site *s,
+	const struct fast_ctl *c, const uint8_t *post, const uint8_t *end)
 {
-	if (r->rip >= AT(hook_free_post) && r->rip < AT(hook_free_again)) {
-		if (r->rip > AT(hook_free_post))
+	if (between(r->rip, post, end)) {
+		if (r->rip > AT(post))
 			r->orig_rax = -1;
 		r->rip = r->rcx = s->at + 2;
 		return;
 	}
 	/* Ready to be made it may be another one: that which goes on with a wait. */
-	if (r->rip < AT(hook_free_sys)) {
+	if (r->rip < AT(post) - 2) {
 		r->rax = c->rax;
 		r->rdx = c->rdx;
 		mend_flags(r, c);
@@ -332,7 +334,11 @@ static bool in_code(
 	if (between(r->rip, hook_free, hook_free_end)) {
 		if (r->rip == AT(hook_free_post))
 			mend_waited(t, k, r);
-		in_free(r, s, c);
+		in_free(r, s, c, hook_free_post, hook_free_again);
+		return true;
+	}
+	if (between(r->rip, hook_thread, hook_thread_end)) {
+		in_free(r, s, c, hook_thread_post, hook_thread_end);
 		return true;
 	}
 	if (between(r->rip, hook_exec, hook_exec_end)) {

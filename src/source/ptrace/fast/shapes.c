@@ -17,6 +17,7 @@ static const struct {
 	{ OWN_ENTERS, SHAPE_FREE, SYS_io_uring_enter },
 	{ OWN_SPAWNS, SHAPE_PASS, SYS_clone },
 	{ OWN_SPAWNS, SHAPE_PASS, SYS_fork },
+	{ OWN_THREADS, SHAPE_CHILD, SYS_clone3 },
 };
 enum { NOWNS = sizeof(owns) / sizeof(*owns) };
 
@@ -68,6 +69,13 @@ void shapes_spawns(const struct tracer *t, const struct task *k, bool stop)
 {
 	if (!(k->space->own & OWN_SPAWNS) == stop)
 		set(t, k, OWN_SPAWNS, stop);
+}
+
+/* What makes its threads need not stop any more. */
+void shapes_threads(const struct tracer *t, const struct task *k)
+{
+	if (!(k->space->own & OWN_THREADS))
+		set(t, k, OWN_THREADS, true);
 }
 
 /* Below a filter they stop all the same. */

@@ -8,6 +8,7 @@
  * as long, if it is done for one program; but who runs little but such programs gets the
  * filter itself, and all its children inherit it.
  */
+#include "mend.h"
 #include "spawn.h"
 
 #include <errno.h>
@@ -146,6 +147,11 @@ static uint64_t flags_of(const struct task *k, const struct user_regs_struct *r)
 	return flags;
 }
 
+static bool is_thread(uint64_t flags)
+{
+	return (flags & ~(uint64_t)THREAD_MAY) == THREAD_MUST;
+}
+
 /* Whether its children may as well have the filter from it. */
 static bool runs_brief(const struct process *p)
 {
@@ -168,12 +174,16 @@ int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r)
 	struct space *sp = k->space;
 
 	k->entered = fast_tsc();
-	/* Sites can be patched without breakpoints for the last time. */
-	if (flags & CLONE_THREAD)
-		return !sp->threads && !sp->undone && t->fast->after > 1 &&
-				       space_is_alone(sp)
-			       ? ahead_of_threads(t, k)
-			       : 0;
+	if (flags & CLONE_THREAD) {
+		/* Sites can be patched without breakpoints for the last time. */
+		int err = !sp->threads && !sp->undone && t->fast->after > 1 &&
+					  space_is_alone(sp)
+				  ? ahead_of_threads(t, k)
+				  : 0;
+		if (!err && is_thread(flags))
+			shapes_threads(t, k);
+		return err;
+	}
 	if (ahead_of_child(t, k) < 0)
 		return -ESRCH;
 	if (!k->filtered && runs_brief(k->process) && filter_first(t, k) < 0)
@@ -188,13 +198,16 @@ bool spawn_may_pass(const struct task *k, const struct user_regs_struct *r)
 	return !(flags_of(k, r) & CLONE_UNTRACED);
 }
 
-/* Whether the hook makes it: hook_child. */
-bool spawn_is_hooked(const struct user_regs_struct *r)
+static bool is_plain(const struct user_regs_struct *r)
 {
-	const uint64_t own =
-		CSIGNAL | CLONE_PARENT_SETTID | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+	return r->orig_rax == SYS_fork ||
+	       (r->orig_rax == SYS_clone && !(r->rdi & ~(uint64_t)CHILD_MAY));
+}
 
-	return r->orig_rax == SYS_fork || (r->orig_rax == SYS_clone && !(r->rdi & ~own));
+/* Whether the hook makes it: hook_child. */
+bool spawn_is_hooked(const struct task *k, const struct user_regs_struct *r)
+{
+	return is_plain(r) || (k->space->own & OWN_THREADS && is_thread(flags_of(k, r)));
 }
 
 /* At the stop that tells of a child: whether it was made by such a call. */
@@ -203,11 +216,11 @@ bool spawn_was_plain(const struct task *parent)
 	struct user_regs_struct r;
 
 	return !ptrace(PTRACE_GETREGS, parent->tid, 0, &r) && r.cs == IN_64_BITS &&
-	       spawn_is_hooked(&r);
+	       is_plain(&r);
 }
 
-/* A child is there, and its parent has not gone on. Those that share memory with it are
- * made at a stop in any case. */
+/* A child is there, and its parent has not gone on. But for threads, those that share
+ * memory with it are made at a stop in any case. */
 void spawn_told(
 	const struct tracer *t, const struct task *parent, const struct task *child)
 {
@@ -226,6 +239,12 @@ bool spawn_is_plain(
 	       child->process != parent->process;
 }
 
+/* A child that stands behind the call that has made it, in the hook. */
+static bool is_made(const struct user_regs_struct *r)
+{
+	return r->rip == AT(hook_free_post) || r->rip == AT(hook_thread_post);
+}
+
 /*
  * At the first stop of a child that its parent has not told of, and may never do, as it
  * is killed. Where it goes on is in the slot that it was made in.
@@ -235,8 +254,7 @@ void spawn_held(struct task *k)
 	struct user_regs_struct r;
 	uint64_t at;
 
-	if (!ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
-		r.rip == HOOK_AT + (uint64_t)(hook_free_post - hook_code) &&
+	if (!ptrace(PTRACE_GETREGS, k->tid, 0, &r) && is_made(&r) &&
 		leads_to_slot(r.gs_base) &&
 		tracee_read(k->tid, r.gs_base + C_RET, &at, sizeof(at)) == sizeof(at))
 		k->begins = at;
@@ -247,8 +265,7 @@ void spawn_born(struct task *k)
 {
 	struct user_regs_struct r;
 
-	if (k->begins && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) &&
-		r.rip == HOOK_AT + (uint64_t)(hook_free_post - hook_code)) {
+	if (k->begins && !ptrace(PTRACE_GETREGS, k->tid, 0, &r) && is_made(&r)) {
 		r.rip = r.rcx = k->begins;
 		ptrace(PTRACE_SETREGS, k->tid, 0, &r);
 	}

@@ -14,7 +14,7 @@ int spawn_exec(struct tracer *t, struct task *k, struct user_regs_struct *r,
 	const struct program *p);
 int spawn_child(struct tracer *t, struct task *k, struct user_regs_struct *r);
 bool spawn_may_pass(const struct task *k, const struct user_regs_struct *r);
-bool spawn_is_hooked(const struct user_regs_struct *r);
+bool spawn_is_hooked(const struct task *k, const struct user_regs_struct *r);
 bool spawn_was_plain(const struct task *parent);
 void spawn_told(
 	const struct tracer *t, const struct task *parent, const struct task *child);
