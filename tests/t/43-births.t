@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck disable=SC2086
+# shellcheck disable=SC2016,SC2086
 # What a new thread costs, and that it is none the worse for it: it is made by the hook, and
 # its first operation is one like any other.
 # shellcheck source=tests/lib.sh

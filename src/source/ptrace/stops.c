@@ -431,7 +431,10 @@ static void on_exec(struct tracer *t, struct task *k)
 {
 	unsigned long former = k->tid;
 
-	ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &former);
+	if (ptrace(PTRACE_GETEVENTMSG, k->tid, 0, &former) < 0) { /* killed meanwhile */
+		const struct task *heir = task_heir(t, k);
+		former = heir ? heir->tid : k->tid;
+	}
 	/* One that was seized on its way here has had no other record. */
 	if (former != (unsigned long)k->tid && task_find(t, former) && !k->exiting)
 		superseded(t, k);
