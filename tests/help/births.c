@@ -1,12 +1,15 @@
 /*
  * births - threads by the thousand
  *
- *   births ops N AT K    N threads, AT at a time, each of which reads K bytes, one by one
+ *   births ops N AT K    N threads, AT at a time, each of which reads K bytes
  *   births waits N       how often who makes N threads has to wait meanwhile
- *   births regs N [US]   N threads made by clone3(2), and N by clone(2); what registers
- * and flags both sides find behind it are those that they are to find. US: a signal comes
- * each so many microseconds meanwhile births odd           what clone3(2) says of
- * arguments that it does not take, once there are threads
+ *   births spawns N K    N threads, each of which runs /bin/true K times
+ *   births strays        what a write of 1 MiB to a full pipe returns while
+ *                        another thread makes a thousand calls
+ *   births regs N [US]   N threads by clone3(2), N by clone(2): how many find
+ *                        other registers or flags behind it than they should;
+ *                        with a signal each so many microseconds
+ *   births odd           what clone3(2) says of arguments that are no good
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +18,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +27,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int zero;
@@ -81,6 +86,66 @@ static int waits(int n)
 		pthread_join(t[i], NULL);
 	free(t);
 	printf("%ld\n", after.ru_nvcsw - before.ru_nvcsw);
+	return 0;
+}
+
+static void *spawns(void *n)
+{
+	char *const arg[] = { "true", NULL };
+	int status;
+
+	for (intptr_t i = 0; i < (intptr_t)n; i++) {
+		pid_t pid;
+		if (posix_spawn(&pid, "/bin/true", NULL, NULL, arg, environ) ||
+			waitpid(pid, &status, 0) != pid || status)
+			abort();
+	}
+	return NULL;
+}
+
+static int all_spawn(int n, intptr_t k)
+{
+	pthread_t *t = calloc(n, sizeof(*t));
+
+	if (!t)
+		return 1;
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&t[i], NULL, spawns, (void *)k))
+			abort();
+	for (int i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
+	free(t);
+	return 0;
+}
+
+static void *calls(void *arg)
+{
+	usleep(300000);
+	for (int i = 0; i < 1000; i++)
+		if (chdir("/"))
+			abort();
+	return arg;
+}
+
+static int strays(void)
+{
+	enum { MUCH = 1 << 20 };
+	char *much = calloc(1, MUCH);
+	pthread_t t;
+	int p[2];
+
+	if (!much || pthread_create(&t, NULL, calls, NULL) || pipe(p))
+		return 1;
+	if (!fork()) {
+		close(p[1]);
+		usleep(900000);
+		while (read(p[0], much, 65536) > 0)
+			;
+		_exit(0);
+	}
+	close(p[0]);
+	printf("%zd\n", write(p[1], much, MUCH));
+	free(much);
 	return 0;
 }
 
@@ -279,6 +344,10 @@ int main(int argc, char **argv)
 	zero = open("/dev/zero", O_RDONLY);
 	if (argc > 4 && !strcmp(argv[1], "ops"))
 		return ops(atoi(argv[2]), atoi(argv[3]), atoi(argv[4]));
+	if (argc > 3 && !strcmp(argv[1], "spawns"))
+		return all_spawn(atoi(argv[2]), atoi(argv[3]));
+	if (argc > 1 && !strcmp(argv[1], "strays"))
+		return strays();
 	if (argc > 2 && !strcmp(argv[1], "waits"))
 		return waits(atoi(argv[2]));
 	if (argc > 2 && !strcmp(argv[1], "regs"))

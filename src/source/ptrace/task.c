@@ -68,10 +68,8 @@ static void process_leave(struct tracer *t, struct process *p)
 	free(p);
 }
 
-/*
- * parent: whose child it is, as fast_birth() will tell; NULL: that is not known. NULL:
- * out of memory. Such a task is passed through without being counted.
- */
+/* parent: whose child it is, as fast_birth() will tell; NULL: nobody knows. NULL: out of
+ * memory. Such a task is passed through without being counted. */
 struct task *task_new(struct tracer *t, pid_t tid, pid_t pid, const struct task *parent)
 {
 	struct task *k = calloc(1, sizeof(*k));
@@ -589,6 +587,7 @@ uint32_t task_exec(struct tracer *t, struct task *k, pid_t former)
 	k->early = (struct early){ .on = false };
 	k->again = (struct again){ .on = false };
 	k->clone_flag = 0;
+	k->stopped_before = true; /* the command has had no such stop at its birth */
 	p->comm = tracee_comm(t->names, k->tid);
 	p->started = true;
 

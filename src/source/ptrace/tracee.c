@@ -294,15 +294,27 @@ bool tracee_ignores(pid_t tid, int sig)
 	return sig == SIGCHLD || sig == SIGWINCH || sig == SIGURG || sig == SIGCONT;
 }
 
+/* A number that proc(5) has of it behind a line's end and a name; -1: it has none. */
+static int status_number(pid_t tid, const char *name)
+{
+	char *status = status_of(tid);
+	const char *line = status ? strstr(status, name) : NULL;
+	int n = line ? atoi(line + strlen(name)) : -1;
+
+	free(status);
+	return n;
+}
+
 /* Whether something judges its calls: seccomp(2). */
 bool tracee_is_filtered(pid_t tid)
 {
-	char *status = status_of(tid);
-	const char *mode = status ? strstr(status, "\nSeccomp:") : NULL;
-	bool is = mode && atoi(mode + strlen("\nSeccomp:"));
+	return status_number(tid, "\nSeccomp:") > 0;
+}
 
-	free(status);
-	return is;
+/* How many filters do; -1: not known, before Linux 5.9. */
+int tracee_filters(pid_t tid)
+{
+	return status_number(tid, "\nSeccomp_filters:");
 }
 
 /* Whether a call with that answer has not been made, but ends as one does that was. */

@@ -99,6 +99,7 @@ struct process {
 	unsigned brief, lengthy; /* and have ended after a few calls, or many */
 	bool refused;            /* one of them could not be dispatched */
 	bool unfiltered;         /* ... nor a filter be put there */
+	uint64_t judged;         /* when one was last, by the time stamp counter */
 	int64_t signals; /* and stops that it had: each can end a call of any thread */
 	struct counters gone; /* of its threads that have ended; calls < 0: not known */
 	uint16_t noted;       /* bits of enum op_note */
@@ -297,6 +298,7 @@ struct tracer {
 	bool dirty;          /* a stop may have gone unnoticed since the last scan */
 	unsigned spin;       /* looks that are worth taking before sleeping */
 	bool may_spin;       /* there is another CPU */
+	uint8_t beside;      /* so often is what is waited for taken to be on ours */
 	struct place *place; /* NULL: wherever the scheduler says */
 };
 
@@ -377,6 +379,7 @@ int tracee_signal(pid_t tid, int sig, struct signal_state *s);
 bool tracee_awaits(pid_t tid);
 bool tracee_wakes_in_vain(pid_t tid);
 bool tracee_is_filtered(pid_t tid);
+int tracee_filters(pid_t tid);
 bool tracee_is_answered(pid_t tid);
 bool tracee_gains_rights(const char *path);
 

@@ -110,6 +110,29 @@ static bool is_ready(pid_t tid)
 	       word == READY;
 }
 
+/* The call that has made a child; it may have been later. */
+static uint64_t began(const struct task *parent)
+{
+	const uint64_t hooked = parent->slot.ctl ? parent->slot.ctl->began : 0;
+
+	return hooked > parent->entered ? hooked : parent->entered;
+}
+
+/*
+ * A process has the filters that its parent had when it was made. Another thread may have
+ * put some there since: which of ours, of which the second one comes last, the child
+ * lacks their number tells.
+ */
+static void filters_of(struct task *child, const struct task *parent)
+{
+	bool since = child->process != parent->process &&
+		     parent->process->judged >= began(parent);
+	int lacks = since ? tracee_filters(parent->tid) - tracee_filters(child->tid) : 0;
+
+	child->filtered = parent->filtered && lacks <= parent->sealed;
+	child->sealed = parent->sealed && lacks <= 0;
+}
+
 /*
  * A copy of memory that may have been changed for other threads, who may be gone by now,
  * since the call that has made it.
@@ -117,8 +140,6 @@ static bool is_ready(pid_t tid)
 static struct space *copy_space(
 	const struct tracer *t, const struct task *parent, const struct task *child)
 {
-	const uint64_t hooked = parent->slot.ctl ? parent->slot.ctl->began : 0,
-		       began = hooked > parent->entered ? hooked : parent->entered;
 	struct space *of = parent->space, *copy = space_copy(of);
 	bool threads = of->refs > 1 || of->threads || of->strangers;
 
@@ -126,7 +147,7 @@ static struct space *copy_space(
 		return copy;
 	if (threads && !is_ready(child->tid))
 		copy->state = SPACE_REFUSED;
-	else if (threads && of->changed >= began)
+	else if (threads && of->changed >= began(parent))
 		patch_copied(copy, child->tid, hook_entrance(t->fast));
 	return copy;
 }
@@ -158,8 +179,7 @@ void fast_birth(struct tracer *t, struct task *child, struct task *parent, bool 
 		child->process->maker = parent->process->pid;
 	child->begins = parent->slot.ctl ? parent->slot.ctl->ret : 0;
 	spawn_told(t, parent, child);
-	child->filtered = parent->filtered;
-	child->sealed = parent->sealed;
+	filters_of(child, parent);
 	child->seen = parent->seen;
 	child->process->locked |= parent->process->locked;
 	path_inherit(t, parent, child, spawn_was_plain(parent));

@@ -479,6 +479,7 @@ static void be_under(struct tracer *t, struct task *k, void *arg)
 	(void)t;
 	if (k->process != u->whose->process)
 		return;
+	k->process->judged = fast_tsc();
 	k->filtered = true;
 	k->sealed |= u->all;
 }

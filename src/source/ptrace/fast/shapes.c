@@ -74,8 +74,10 @@ void shapes_spawns(const struct tracer *t, const struct task *k, bool stop)
 /* What makes its threads need not stop any more. */
 void shapes_threads(const struct tracer *t, const struct task *k)
 {
-	if (!(k->space->own & OWN_THREADS))
-		set(t, k, OWN_THREADS, true);
+	struct space *sp = k->space;
+
+	if (!(sp->own & OWN_THREADS) && !set(t, k, OWN_THREADS, true))
+		sp->own &= (uint8_t)~OWN_THREADS;
 }
 
 /* Below a filter they stop all the same. */

@@ -235,7 +235,7 @@ void spawn_told(
 bool spawn_is_plain(
 	const struct tracer *t, const struct task *parent, const struct task *child)
 {
-	return t->launch && parent->filtered && parent->dispatched &&
+	return t->launch && child->filtered && parent->dispatched &&
 	       child->process != parent->process;
 }
 
