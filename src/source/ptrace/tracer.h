@@ -298,7 +298,6 @@ struct tracer {
 	bool dirty;          /* a stop may have gone unnoticed since the last scan */
 	unsigned spin;       /* looks that are worth taking before sleeping */
 	bool may_spin;       /* there is another CPU */
-	uint8_t beside;      /* so often is what is waited for taken to be on ours */
 	struct place *place; /* NULL: wherever the scheduler says */
 };
 

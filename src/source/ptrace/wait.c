@@ -136,22 +136,6 @@ static int scan(struct tracer *t)
 	return found ? 1 : got;
 }
 
-/* Whether it is to run on this very CPU. To ask takes as long as many looks, while it
- * waits; mostly it is so again next time. */
-static bool is_beside(struct tracer *t)
-{
-	enum { TRUST = 3 };
-
-	if (t->beside) {
-		t->beside--;
-		return true;
-	}
-	if (!t->nrecent || !tracee_is_beside(t->recent[t->nrecent - 1]->tid))
-		return false;
-	t->beside = TRUST;
-	return true;
-}
-
 /* Sleeping until another CPU wakes us costs far more than a few looks. */
 static bool spin(struct tracer *t)
 {
@@ -162,9 +146,10 @@ static bool spin(struct tracer *t)
 			t->spin = t->spin * 2 < MAX_SPIN ? t->spin * 2 : MAX_SPIN;
 			return true;
 		}
-		/* Not sched_yield(2): where others want that too, each has its turn
-		 * before. */
-		if (i == FEW && is_beside(t))
+		/* It may be to run on this very CPU. Not sched_yield(2): where others
+		 * want that too, each has its turn before. */
+		if (i == FEW && t->nrecent &&
+			tracee_is_beside(t->recent[t->nrecent - 1]->tid))
 			return false;
 	}
 	t->spin /= 2;
