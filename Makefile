@@ -72,7 +72,7 @@ UNIT    := $(patsubst tests/unit/%.c,$(B)/unit/%,$(wildcard tests/unit/*.c))
 FUZZ    := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(filter-out $(if $(FAST),,%/elf.c %/ring.c),$(wildcard tests/fuzz/*.c)))
 HELP    := $(patsubst tests/help/%.c,$(B)/help/%,$(wildcard tests/help/*.c)) \
            $(foreach h,mkio hot,$(if $(FAST),$(B)/help/$(h)32) $(B)/help/$(h)-musl) \
-           $(if $(FAST),$(B)/help/netio32 $(B)/help/begins-late) $(B)/help/plug1.so $(B)/help/plug2.so
+           $(if $(FAST),$(B)/help/netio32 $(B)/help/births32 $(B)/help/begins-late) $(B)/help/plug1.so $(B)/help/plug2.so
 NEEDED  := $(shell $(PKG) --exists $(PKGS) 2>/dev/null && echo y)
 
 all: $(if $(NEEDED),,hint) $(if $(NATIVE),,stranger) $(B)/iops
@@ -129,7 +129,7 @@ $(B)/unit/test_export $(B)/unit/test_fast_text: override LDLIBS += $(LATELIBS)
 HELPCC  := -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -pthread
 $(B)/help/mkio $(B)/help/hot $(B)/help/netio $(B)/help/ledger $(B)/help/refused: $(B)/help/%: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -static $< -o $@
-$(B)/help/mkio32 $(B)/help/hot32 $(B)/help/netio32: $(B)/help/%32: tests/help/%.c
+$(B)/help/mkio32 $(B)/help/hot32 $(B)/help/netio32 $(B)/help/births32: $(B)/help/%32: tests/help/%.c
 	$(Q)mkdir -p $(@D) && gcc $(HELPCC) -m32 -static $< -o $@
 $(B)/help/mkio-musl $(B)/help/hot-musl: $(B)/help/%-musl: tests/help/%.c
 	$(Q)mkdir -p $(@D) && musl-gcc $(HELPCC) -static $< -o $@

@@ -14,6 +14,7 @@
 #include "iops/prefault.h"
 #include "relay.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -68,6 +69,22 @@ static bool find_command(const char *name, char path[PATH_MAX])
 	return false;
 }
 
+/* Whether a program is known to be of 32 bits: elf(5). */
+static bool is_of_32(const char *path)
+{
+	unsigned char head[EI_CLASS + 1] = { 0 };
+	struct stat st;
+	int fd = stat(path, &st) < 0 || !S_ISREG(st.st_mode)
+			 ? -1
+			 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool is = fd >= 0 && read(fd, head, sizeof(head)) == sizeof(head) &&
+		  !memcmp(head, ELFMAG, SELFMAG) && head[EI_CLASS] == ELFCLASS32;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 struct command_birth {
 	struct launch *launch;
 	const struct options *options;
@@ -96,7 +113,7 @@ static void become_command(void *birth)
 	}
 	bool found = find_command(o->argv[0], path);
 	if (how == LAUNCH_ASK) {
-		l->asks = 1;
+		l->asks = is_of_32(found ? path : o->argv[0]) ? LAUNCH_32 : LAUNCH_64;
 		raise(SIGSTOP); /* only the tracer sees it */
 		how = (char)l->answer;
 	}

@@ -40,6 +40,14 @@ else
 	skip "calls cannot be dispatched before Linux 6.4"
 fi
 
+# What is of 32 bits cannot be dispatched: all its calls would stop, where there is no filter.
+if runs births32; then
+	stops=$("$IOPS" run -q -o /dev/null -- "$HELP/births32" waits 100)
+	ok "100 threads of 32 bits stop who makes them $stops times" test "$stops" -le 400
+else
+	skip "$why"
+fi
+
 # Both sides find behind the call what the kernel leaves there.
 odd=$("$HELP/births" odd)
 for mode in default "--patch-after 1" --no-patch; do
