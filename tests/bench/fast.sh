@@ -164,6 +164,7 @@ EOS
 program "sh, 10,000 redirections" "rm -f redirected" "sh redirects.sh"
 program "sh, 80 pipes" : "sh spawns.sh"
 program "4 threads append to a file" : "$HELP/loop append 50000 4"
+program "3,000 threads, 10 reads each" : "$HELP/births ops 3000 16 10"
 program "true" : "true"
 
 # Requests a second: the server below iops, the client not.
