@@ -113,7 +113,8 @@ static void become_command(void *birth)
 	}
 	bool found = find_command(o->argv[0], path);
 	if (how == LAUNCH_ASK) {
-		l->asks = is_of_32(found ? path : o->argv[0]) ? LAUNCH_32 : LAUNCH_64;
+		const char *is = found ? path : strchr(o->argv[0], '/') ? o->argv[0] : "";
+		l->asks = is_of_32(is) ? LAUNCH_32 : LAUNCH_64;
 		raise(SIGSTOP); /* only the tracer sees it */
 		how = (char)l->answer;
 	}
