@@ -69,9 +69,16 @@ static bool find_command(const char *name, char path[PATH_MAX])
 	return false;
 }
 
-/* Whether a program is known to be of 32 bits: elf(5). */
-static bool is_of_32(const char *path)
+/*
+ * Whether a command is known to be a program of 32 bits: elf(5). To be asked by us: what
+ * the command reads is on its own account.
+ */
+static bool is_of_32(const char *name)
 {
+	char found[PATH_MAX];
+	const char *path = find_command(name, found) ? found
+			   : strchr(name, '/')       ? name
+						     : "";
 	unsigned char head[EI_CLASS + 1] = { 0 };
 	struct stat st;
 	int fd = stat(path, &st) < 0 || !S_ISREG(st.st_mode)
@@ -89,6 +96,7 @@ struct command_birth {
 	struct launch *launch;
 	const struct options *options;
 	struct given given;
+	enum launch_asks asks;
 };
 
 /* Beside us: nothing is allocated. */
@@ -113,8 +121,7 @@ static void become_command(void *birth)
 	}
 	bool found = find_command(o->argv[0], path);
 	if (how == LAUNCH_ASK) {
-		const char *is = found ? path : strchr(o->argv[0], '/') ? o->argv[0] : "";
-		l->asks = is_of_32(is) ? LAUNCH_32 : LAUNCH_64;
+		l->asks = b->asks;
 		raise(SIGSTOP); /* only the tracer sees it */
 		how = (char)l->answer;
 	}
@@ -399,7 +406,7 @@ static int finish_run(struct front *f, const struct options *o)
 int front_run(const struct options *o, struct out *out, struct out *log, front_work *work)
 {
 	struct front f = { .result = -1 };
-	struct command_birth c = { .options = o };
+	struct command_birth c = { .options = o, .asks = LAUNCH_64 };
 	struct tracer_birth b = { .job = { .options = o, .out = out, .log = log },
 		.work = work };
 
@@ -414,6 +421,8 @@ int front_run(const struct options *o, struct out *out, struct out *log, front_w
 	/* First of all, while everything is still as it was given to us. */
 	c.launch = f.launch;
 	f.launch->command = bear(o, become_command, &c);
+	if (is_traced(o) && is_of_32(o->argv[0]))
+		c.asks = LAUNCH_32; /* it shares our memory, and waits */
 	err = f.launch->command < 0 ? -errno : start(&f, &b);
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");
