@@ -226,7 +226,8 @@ for i in range(20):
     fd = c.eventfd(1, 0); os.read(fd, 8); os.close(fd)
     fd = c.timerfd_create(1, 0); c.timerfd_settime(fd, 0, struct.pack("4q", 0, 0, 0, 1), None); os.read(fd, 8); os.close(fd)
 END
-mem=$(mktemp -d -p /dev/shm 2>/dev/null) || mem=$(mktemp -d -p .)
+# Nothing in its own name is to look like what is in there.
+mem=$(mktemp -d -p /dev/shm againXXXXXX 2>/dev/null) || mem=$(mktemp -d -p . againXXXXXX)
 taskset -c 0 "$IOPS" run -b bpf --json -o p.json -- /usr/bin/python3 again.py "$mem"
 rmdir "$mem"
 is "a file is not taken for one that lay there before" \
