@@ -69,10 +69,8 @@ static bool find_command(const char *name, char path[PATH_MAX])
 	return false;
 }
 
-/*
- * Whether a command is known to be a program of 32 bits: elf(5). To be asked by us: what
- * the command reads is on its own account.
- */
+/* Whether a command is known to be a program of 32 bits: elf(5). Not to be asked by the
+ * command, as what that reads is on its account. */
 static bool is_of_32(const char *name)
 {
 	char found[PATH_MAX];
@@ -96,7 +94,6 @@ struct command_birth {
 	struct launch *launch;
 	const struct options *options;
 	struct given given;
-	enum launch_asks asks;
 };
 
 /* Beside us: nothing is allocated. */
@@ -121,7 +118,7 @@ static void become_command(void *birth)
 	}
 	bool found = find_command(o->argv[0], path);
 	if (how == LAUNCH_ASK) {
-		l->asks = b->asks;
+		l->asks = 1;
 		raise(SIGSTOP); /* only the tracer sees it */
 		how = (char)l->answer;
 	}
@@ -406,7 +403,7 @@ static int finish_run(struct front *f, const struct options *o)
 int front_run(const struct options *o, struct out *out, struct out *log, front_work *work)
 {
 	struct front f = { .result = -1 };
-	struct command_birth c = { .options = o, .asks = LAUNCH_64 };
+	struct command_birth c = { .options = o };
 	struct tracer_birth b = { .job = { .options = o, .out = out, .log = log },
 		.work = work };
 
@@ -421,8 +418,7 @@ int front_run(const struct options *o, struct out *out, struct out *log, front_w
 	/* First of all, while everything is still as it was given to us. */
 	c.launch = f.launch;
 	f.launch->command = bear(o, become_command, &c);
-	if (is_traced(o) && is_of_32(o->argv[0]))
-		c.asks = LAUNCH_32; /* it shares our memory, and waits */
+	f.launch->of_32 = is_traced(o) && is_of_32(o->argv[0]);
 	err = f.launch->command < 0 ? -errno : start(&f, &b);
 	if (err < 0) {
 		diag_err(err, "cannot start the tracer");

@@ -1,9 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154
 # Sourced by tests that attach to a program whose call sites are patched, behind lib.sh.
-case $("$IOPS" run --json -o p.json true; json p.json 'j["run"]["fast_path"]') in
-*"'status': 'on'"*) ;;
-*) skip_all "there is no fast path here" ;;
-esac
+needs_fast_path
 
 AS=	# by what it is run
 begin() {	# arguments of mixed

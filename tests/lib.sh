@@ -58,6 +58,16 @@ runs() {
 }
 skip() { n=$((n + 1)); echo "ok $n # SKIP $1"; }
 skip_all() { let_cache; echo "1..0 # SKIP $1"; exit 0; }
+# Whether there is a fast path here; what "true" was counted as is in p.json.
+needs_fast_path() {
+	"$IOPS" run --json -o p.json true
+	case $(json p.json 'j["run"]["fast_path"]') in
+	*"'status': 'on'"*) ;;
+	*) skip_all "there is no fast path here" ;;
+	esac
+}
+# What the kernel has counted is what was counted here, of all threads, and nothing is lost.
+verified='j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"] and j["run"]["complete"]'
 # Where the kernel is told to empty the page cache of what is not used: not during a test of
 # what is in it. Until plan or skip_all.
 DAMON=

@@ -28,8 +28,6 @@ enum launch_how {
 	LAUNCH_ASK = 'a' /* it stops, and is told then which of the others */
 };
 
-enum launch_asks { LAUNCH_64 = 1, LAUNCH_32 };
-
 struct launch {
 	pid_t front, command, tracer;
 	int go[2]; /* a pipe: the command waits for a byte of enum launch_how */
@@ -40,9 +38,11 @@ struct launch {
 	/* The command's word: what comes next is its exec. */
 	volatile int begins;
 
-	/* The command's word: it stops to ask how it is to go on, to be a program of so
-	 * many bits, as far as is known. The tracer's: that. */
+	/* The command's word: it stops to ask how it is to go on. The tracer's: that. */
 	volatile int asks, answer;
+
+	/* The front end's word: the command is known to be a program of 32 bits. */
+	volatile int of_32;
 
 	/* The tracer's word: how often the command got a signal, last when and from whom.
 	 */

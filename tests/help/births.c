@@ -42,21 +42,29 @@ static void *reads(void *n)
 	return NULL;
 }
 
+static pthread_t *begin(int n, void *(*run)(void *), void *arg)
+{
+	pthread_t *t = calloc(n, sizeof(*t));
+
+	for (int i = 0; i < n; i++)
+		if (!t || pthread_create(&t[i], NULL, run, arg))
+			abort();
+	return t;
+}
+
+static void end(int n, pthread_t *t)
+{
+	for (int i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
+	free(t);
+}
+
 static int ops(int n, int at, intptr_t k)
 {
-	pthread_t *t = calloc(at, sizeof(*t));
-
-	if (!t)
-		return 1;
 	for (; n > 0; n -= at) {
 		int now = n < at ? n : at;
-		for (int i = 0; i < now; i++)
-			if (pthread_create(&t[i], NULL, reads, (void *)k))
-				abort();
-		for (int i = 0; i < now; i++)
-			pthread_join(t[i], NULL);
+		end(now, begin(now, reads, (void *)k));
 	}
-	free(t);
 	return 0;
 }
 
@@ -70,21 +78,14 @@ static void *stays(void *gate)
 static int waits(int n)
 {
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-	pthread_t *t = calloc(n, sizeof(*t));
 	struct rusage before, after;
 
-	if (!t)
-		return 1;
 	pthread_mutex_lock(&gate);
 	getrusage(RUSAGE_THREAD, &before);
-	for (int i = 0; i < n; i++)
-		if (pthread_create(&t[i], NULL, stays, &gate))
-			abort();
+	pthread_t *t = begin(n, stays, &gate);
 	getrusage(RUSAGE_THREAD, &after);
 	pthread_mutex_unlock(&gate);
-	for (int i = 0; i < n; i++)
-		pthread_join(t[i], NULL);
-	free(t);
+	end(n, t);
 	printf("%ld\n", after.ru_nvcsw - before.ru_nvcsw);
 	return 0;
 }
@@ -105,16 +106,7 @@ static void *spawns(void *n)
 
 static int all_spawn(int n, intptr_t k)
 {
-	pthread_t *t = calloc(n, sizeof(*t));
-
-	if (!t)
-		return 1;
-	for (int i = 0; i < n; i++)
-		if (pthread_create(&t[i], NULL, spawns, (void *)k))
-			abort();
-	for (int i = 0; i < n; i++)
-		pthread_join(t[i], NULL);
-	free(t);
+	end(n, begin(n, spawns, (void *)k));
 	return 0;
 }
 

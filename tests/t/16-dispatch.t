@@ -6,15 +6,10 @@
 . "${0%/*}/../lib.sh"
 PY=/usr/bin/python3
 
-"$IOPS" run --json -o p.json true
-case $(json p.json 'j["run"]["fast_path"]') in
-*"'status': 'on'"*) ;;
-*) skip_all "there is no fast path here" ;;
-esac
+needs_fast_path
 seccomp() { "$IOPS" run -q -o /dev/null "$@" | tr -s '\t\n' ' '; }
 [ "$(seccomp -- grep -E '^(NoNewPrivs|Seccomp):' /proc/self/status)" = "NoNewPrivs: 0 Seccomp: 0 " ] ||
 	skip_all "calls cannot be dispatched before Linux 6.4"
-verified='j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"] and j["run"]["complete"]'
 # run NAME OPTIONS... -- COMMAND: the words that it prints, and whether all was verified
 run() { timeout -s KILL 60 "$IOPS" run --json -o got.json "$@" 2>&1; echo "$? $(json got.json "$verified")"; }
 

@@ -5,13 +5,8 @@
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
 PY=/usr/bin/python3
-verified='j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"] and j["run"]["complete"]'
 
-"$IOPS" run --json -o p.json true
-case $(json p.json 'j["run"]["fast_path"]') in
-*"'status': 'on'"*) ;;
-*) skip_all "there is no fast path here" ;;
-esac
+needs_fast_path
 
 # Each stop is a wait of the program's own: what it counts by the time that it can say so.
 cat >execs.sh <<'EOS'

@@ -5,13 +5,8 @@
 # shellcheck source=tests/lib.sh
 . "${0%/*}/../lib.sh"
 PY=/usr/bin/python3
-verified='j["run"]["verified"]["threads"] == j["run"]["verified"]["matched"] and j["run"]["complete"]'
 
-"$IOPS" run --json -o p.json true
-case $(json p.json 'j["run"]["fast_path"]') in
-*"'status': 'on'"*) ;;
-*) skip_all "there is no fast path here" ;;
-esac
+needs_fast_path
 
 # One after the other, and beside each other; more than 200 of them have a filter in the end.
 ops() {		# threads, at a time, operations of each; options

@@ -231,7 +231,7 @@ static void tell_front(struct tracer *t, struct task *k, int sig)
 /* Before its exec the command asks what becomes of its calls. */
 static void answer_launcher(struct tracer *t, struct task *k)
 {
-	bool dispatched = t->dispatch && t->launch->asks == LAUNCH_64 && dispatch_can(k);
+	bool dispatched = t->dispatch && !t->launch->of_32 && dispatch_can(k);
 
 	t->launch->asks = 0;
 	t->launch->answer = dispatched ? LAUNCH_PLAIN
